@@ -1,0 +1,1 @@
+"""What to run on this machine, and the built-in defaults."""

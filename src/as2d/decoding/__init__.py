@@ -1,0 +1,1 @@
+"""Accept, align and stop rules (pure), and the loops that decode with them."""

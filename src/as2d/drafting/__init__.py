@@ -1,0 +1,1 @@
+"""Producers that draft ahead of the target, and the buffers that carry their tokens to it."""

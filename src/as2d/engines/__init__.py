@@ -1,0 +1,1 @@
+"""How tensors are computed; knows nothing of speech or drafting."""

@@ -1,0 +1,53 @@
+"""Every exception that as2d raises on purpose; each message names the remedy.
+
+* As2dError
+  * InputError (ValueError): the caller's input or option
+    * AudioError: audio that cannot be opened or decoded
+    * UnsupportedError: an option that this model does not have
+  * ModelError
+    * ModelNotFoundError (LookupError): no such name, folder or installed package
+    * ModelDamagedError (ValueError): a file that is cut short or has the wrong digest
+  * CacheError (OSError): the cache folder cannot be used
+  * CancelledError: the request was cancelled
+  * ClosedError (RuntimeError): used after close()
+"""
+
+
+class As2dError(Exception):
+    """Base of all errors raised by as2d."""
+
+
+class InputError(As2dError, ValueError):
+    """The caller's input or option is not valid."""
+
+
+class AudioError(InputError):
+    """The audio cannot be opened, decoded or understood."""
+
+
+class UnsupportedError(InputError):
+    """The model does not have the language, task or option asked for."""
+
+
+class ModelError(As2dError):
+    """A model cannot be used."""
+
+
+class ModelNotFoundError(ModelError, LookupError):
+    """No folder or installed package holds the model."""
+
+
+class ModelDamagedError(ModelError, ValueError):
+    """A model file is cut short, malformed or has the wrong digest."""
+
+
+class CacheError(As2dError, OSError):
+    """The cache folder cannot be written or read."""
+
+
+class CancelledError(As2dError):
+    """The request was cancelled before it was answered."""
+
+
+class ClosedError(As2dError, RuntimeError):
+    """A session or request was used after it was closed."""

@@ -1,0 +1,1 @@
+"""Audio models: the contract, the store, and one folder a family."""

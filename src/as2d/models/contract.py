@@ -1,0 +1,130 @@
+"""What every audio model offers, whatever its family and engine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from as2d.records import Instruction, Task
+
+
+class Rows(NamedTuple):
+    """The model's answers at K consecutive positions.
+
+    `greedy[i]` is the next token after position i under the model's own logit rules, which are pure functions of the
+    prefix; `probability[i]` is that token's probability. A target's probabilities are not computed: nothing reads
+    them, and they cost as much as the choice; `probability` is then empty.
+    """
+
+    greedy: tuple[int, ...]
+    probability: tuple[float, ...]
+
+
+class Decoder(Protocol):
+    """One model's text state over one prepared audio."""
+
+    @property
+    def root(self) -> int:
+        """The last prompt token: opened, not yet forwarded."""
+
+    @property
+    def length(self) -> int:
+        """Positions held in the cache."""
+
+    @property
+    def capacity(self) -> int:
+        """The most positions that the cache can hold."""
+
+    def forward(self, tokens: Sequence[int]) -> Rows:
+        """Append K positions and return K rows. K ≥ 1 and `length + K ≤ capacity`, else InputError."""
+
+    def scores(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Append K positions like `forward`, and return the raw rows [K, n] that it chooses from.
+
+        For the exactness probe; the array may be overwritten by the next call.
+        """
+
+    def truncate(self, length: int) -> None:
+        """Forget every position from `length` on, without copying."""
+
+    def use_threads(self, threads: int) -> None:
+        """Compute the next rows on that many cores, one of the counts that the model was loaded with."""
+
+
+class Vocabulary(Protocol):
+    """Text to tokens and back, of one model."""
+
+    @property
+    def size(self) -> int:
+        """How many ids there are; every id is below it."""
+
+    @property
+    def weak_tokens(self) -> frozenset[int]:
+        """Tokens without a letter or digit, on which alone no alignment rests."""
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Tokens of `text`, without any special token."""
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Text of `tokens`; special tokens give no text, incomplete UTF-8 gives U+FFFD."""
+
+    def token_bytes(self, token: int) -> bytes:
+        """The bytes that a token stands for; empty for a special token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a model can be asked for; anything else is refused."""
+
+    languages: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    detects_language: bool
+
+
+class PreparedAudio(Protocol):
+    """Audio encoded once, kept, reusable by any later request on the same audio."""
+
+    @property
+    def samples(self) -> int:
+        """Audio length in samples at 16 kHz, before padding."""
+
+
+class AudioModel(Protocol):
+    """A model that turns audio and an instruction into text, token by token."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the model."""
+
+    @property
+    def identity(self) -> str:
+        """Tells apart what computes differently: weights, precision and form of the decoder."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the model can be asked for."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The model's tokens."""
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """All tokens that end the text."""
+
+    def prepare(self, samples: NDArray[np.float32], threads: int) -> Any:
+        """Encode one window of mono audio at 16 kHz."""
+
+    def detect_language(self, prepared: Any, threads: int) -> str:
+        """The most probable language of the prepared audio."""
+
+    def check(self, instruction: Instruction) -> Instruction:
+        """The instruction in the model's own terms; UnsupportedError for a language or task that it lacks."""
+
+    def open(self, prepared: Any, instruction: Instruction, threads: int) -> Decoder:
+        """A decoder whose cache holds all but the last prompt token, which is its `root`."""
+
+    def output_limit(self, prepared: Any, instruction: Instruction) -> int:
+        """The most useful tokens that the prepared audio can plausibly hold."""

@@ -1,0 +1,137 @@
+"""Whisper's text state over one prepared audio: caches that grow by writing and shrink by forgetting."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from as2d.engines.onnxruntime import Binding, Graph
+from as2d.errors import InputError
+from as2d.models.contract import Rows
+from as2d.models.whisper.graph import HEAD_DIM, MAX_ROWS
+from as2d.models.whisper.rules import Head
+
+Float32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderGraph:
+    """The decoder's graph and sizes. `even_rows` pads odd calls to an even width, which row invariance needs:
+    onnxruntime computes one row with other kernels than several."""
+
+    graph: Graph
+    layers: int
+    heads: int
+    text_ctx: int
+    head: Head
+    even_rows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CrossAttention:
+    """For each decoder layer the keys [H, A, 64] and values [H, 65, A] of one audio; read only, shared freely."""
+
+    keys: tuple[Float32, ...]
+    values: tuple[Float32, ...]
+
+
+class WhisperDecoder:
+    """Implements `Decoder`. Forwarding appends to preallocated caches, truncating only sets the length.
+
+    One decoder belongs to one thread; several may share a CrossAttention.
+    """
+
+    def __init__(
+        self, spec: DecoderGraph, cross: CrossAttention, prompt: Sequence[int], threads: int
+    ) -> None:
+        self._spec = spec
+        self._cross = cross
+        self._begin = len(prompt) - 1
+        self._length = 0
+        rows = spec.text_ctx + MAX_ROWS
+        shape = (2, spec.layers, rows, spec.heads, HEAD_DIM)
+        self._keys, self._values = np.empty(shape, np.float32)
+        self._logits = np.empty((MAX_ROWS, len(spec.head.ids)), np.float32)
+        self._tokens = np.zeros(MAX_ROWS, np.int64)
+        self._positions = np.arange(rows, dtype=np.int64).clip(max=spec.text_ctx - 1)
+        self._future = np.triu(np.full((MAX_ROWS, MAX_ROWS), -np.inf, np.float32), 1)
+        self._bindings: dict[int, Binding] = {}
+        self.use_threads(threads)
+        self.root = prompt[-1]
+        if self._begin:
+            self.scores(prompt[:-1])
+
+    @property
+    def length(self) -> int:
+        """Positions held in the cache."""
+        return self._length
+
+    @property
+    def capacity(self) -> int:
+        """The model's text context in positions."""
+        return self._spec.text_ctx
+
+    def use_threads(self, threads: int) -> None:
+        """Compute the next rows on that many cores; the first use of a count loads its session."""
+        if threads not in self._bindings:
+            self._bindings[threads] = self._bind(threads)
+        self._binding = self._bindings[threads]
+
+    def truncate(self, length: int) -> None:
+        """Forget every position from `length` on. InputError when the cache is shorter."""
+        if not 0 <= length <= self._length:
+            raise InputError(f"cannot truncate a cache of {self._length} positions to {length}")
+        self._length = length
+
+    def forward(self, tokens: Sequence[int]) -> Rows:
+        """Append K positions; the greedy token and its probability at each. See `Decoder`."""
+        first = self._length
+        logits = self.scores(tokens)
+        return self._spec.head.pick(logits, first_row=self._begin - first)
+
+    def scores(self, tokens: Sequence[int]) -> Float32:
+        """Append K positions and return their logits [K, columns of the head] before any rule.
+
+        The array may be overwritten by the next call.
+        """
+        if not tokens or self._length + len(tokens) > self.capacity:
+            raise InputError(
+                f"{self._length} + {len(tokens)} positions do not fit a context of {self.capacity}"
+            )
+        if len(tokens) <= MAX_ROWS:
+            return self._call(tokens)
+        chunks = [tokens[i : i + MAX_ROWS] for i in range(0, len(tokens), MAX_ROWS)]
+        return np.concatenate([self._call(chunk).copy() for chunk in chunks])
+
+    def _bind(self, threads: int) -> Binding:
+        binding = self._spec.graph.bind(threads)
+        for layer in range(self._spec.layers):
+            binding.input(f"cross_k{layer}", self._cross.keys[layer])
+            binding.input(f"cross_v{layer}", self._cross.values[layer])
+        return binding
+
+    def _call(self, tokens: Sequence[int]) -> Float32:
+        """One graph call of at most MAX_ROWS rows; a padding row is computed and forgotten."""
+        count = len(tokens)
+        rows = count + count % 2 if self._spec.even_rows else count
+        start, end = self._length, self._length + rows
+        self._tokens[:count] = tokens
+        self._tokens[count:rows] = 0
+        mask = np.zeros((rows, end), np.float32)
+        mask[:, start:] = self._future[:rows, :rows]
+        self._binding.input("tokens", self._tokens[:rows])
+        self._binding.input("positions", self._positions[start:end])
+        self._binding.input("mask", mask)
+        self._binding.output("logits", self._logits[:rows])
+        for layer in range(self._spec.layers):
+            self._bind_cache(f"k{layer}", self._keys[layer], start, end)
+            self._bind_cache(f"v{layer}", self._values[layer], start, end)
+        self._binding.run()
+        self._length += count
+        return self._logits[:count]
+
+    def _bind_cache(self, name: str, cache: Float32, start: int, end: int) -> None:
+        """Read the cached prefix and write the new rows behind it, in place."""
+        self._binding.input(f"past_{name}", cache[:start])
+        self._binding.output(f"new_{name}", cache[start:end])

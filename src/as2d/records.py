@@ -1,0 +1,125 @@
+"""The frozen values that travel between the parts: instructions, commits and results."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Task = Literal["transcribe", "translate"]
+Method = Literal["auto", "as2d", "target-only"]
+Origin = Literal["accepted", "corrected", "bonus", "alone"]
+FinishReason = Literal["stop", "length", "repetition", "no_speech"]
+
+SAMPLE_RATE = 16_000
+"""Samples a second of all audio past `as2d.audio`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What a model is asked to do with one window of audio.
+
+    `language` is an ISO 639-1 code as the model's capability table lists it; a model that detects languages may be
+    asked with None where a contract says so, otherwise it is resolved.
+    """
+
+    task: Task = "transcribe"
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The tokens that one round committed, and how the round came by them.
+
+    `origins[i]` says where `tokens[i]` came from: a candidate that the target accepted, the target's correction of a
+    rejected candidate, the bonus token after a fully accepted block, or the target alone (no candidate was ready).
+    `finish_reason` is set on the last commit of a window and None before.
+    """
+
+    tokens: tuple[int, ...]
+    origins: tuple[Origin, ...]
+    proposed: int
+    accepted: int
+    source: int | None = None
+    finish_reason: FinishReason | None = None
+
+    @property
+    def width(self) -> int:
+        """Positions that the target computed in this round (K = 1 + candidates)."""
+        return 1 + self.proposed
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Commit):
+    """A commit as a request gives it out: its window, when it came, and the text that it completed.
+
+    `window` counts the windows with speech from 0, and `end_s` is where this one ends in the recording. `at_ms` counts
+    from the request's arrival. `text` never holds part of a character; joined, the texts are the result's text.
+    """
+
+    window: int = 0
+    end_s: float = 0.0
+    at_ms: float = 0.0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to answer a request.
+
+    `budget` caps the candidates a round (0…24; None: the configured one). `batch` is how many tokens the drafter
+    publishes together: each word, or n tokens. `any_language` drafts even in languages that the drafter does not
+    speak, which is exact and slow: for tests and measurements.
+    """
+
+    method: Method = "auto"
+    language: str | None = None
+    task: Task = "transcribe"
+    budget: int | None = None
+    batch: Literal["word"] | int = "word"
+    any_language: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of speech and its text; times are exact sample positions over the sample rate."""
+
+    start_s: float
+    end_s: float
+    text: str
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a request cost. Times are milliseconds, summed over the windows of the request.
+
+    `decode_ms` runs from the first root ready to the target's end; `producer_done_ms` until the producer has stopped
+    too (the resource-complete clock). `coverage` is accepted / useful tokens, `decode_tok_s` useful tokens a second of
+    `decode_ms`; useful tokens exclude the prompt and end-of-text.
+    """
+
+    encode_ms: float = 0.0
+    decode_ms: float = 0.0
+    producer_done_ms: float = 0.0
+    wall_ms: float = 0.0
+    decode_tok_s: float = 0.0
+    rounds: int = 0
+    proposed: int = 0
+    accepted: int = 0
+    coverage: float = 0.0
+    k1_rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer to one request. `tokens` are the useful target tokens of all windows, in order."""
+
+    text: str
+    language: str | None
+    duration_s: float
+    tokens: tuple[int, ...]
+    segments: tuple[Segment, ...]
+    method: Literal["as2d", "target-only"]
+    exact: bool
+    finish_reason: FinishReason
+    truncated: bool
+    warnings: tuple[str, ...]
+    stats: Stats

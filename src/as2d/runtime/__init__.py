@@ -1,0 +1,1 @@
+"""A target and its drafter assembled: cores, exactness, one window."""

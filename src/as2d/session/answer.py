@@ -1,0 +1,91 @@
+"""From the records of the windows to the result of the request. Pure."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from as2d.decoding.tally import Tally
+from as2d.models.contract import AudioModel
+from as2d.records import SAMPLE_RATE, FinishReason, Result, Segment, Stats
+from as2d.runtime.window import WindowRecord
+
+_BY_WEIGHT: tuple[FinishReason, ...] = ("repetition", "length", "stop")
+
+
+def make_result(
+    target: AudioModel,
+    records: Sequence[WindowRecord],
+    *,
+    method: Literal["as2d", "target-only"],
+    exact: bool,
+    samples: int,
+    wall_ms: float,
+    warnings: Sequence[str],
+) -> Result:
+    """The answer for a recording of `samples` samples. No window with speech gives an empty text."""
+    segments = tuple(_segment(target, record) for record in records)
+    reason = _finish_reason(records)
+    return Result(
+        text="".join(target.vocabulary.decode(segment.tokens) for segment in segments).strip(),
+        language=_language(records),
+        duration_s=samples / SAMPLE_RATE,
+        tokens=tuple(token for segment in segments for token in segment.tokens),
+        segments=segments,
+        method=method,
+        exact=exact,
+        finish_reason=reason,
+        truncated=reason in ("length", "repetition"),
+        warnings=(*warnings, *_drafter_warnings(records, method)),
+        stats=_stats(records, wall_ms),
+    )
+
+
+def _segment(target: AudioModel, record: WindowRecord) -> Segment:
+    tokens = useful_tokens(target, record)
+    text = target.vocabulary.decode(tokens).strip()
+    return Segment(record.start / SAMPLE_RATE, record.end / SAMPLE_RATE, text, tokens)
+
+
+def useful_tokens(target: AudioModel, record: WindowRecord) -> tuple[int, ...]:
+    """The committed tokens but the end id."""
+    tokens = (token for commit in record.commits for token in commit.tokens)
+    return tuple(token for token in tokens if token not in target.end_ids)
+
+
+def _finish_reason(records: Sequence[WindowRecord]) -> FinishReason:
+    """The weightiest of the windows' reasons."""
+    reasons = {record.commits[-1].finish_reason for record in records}
+    return next((reason for reason in _BY_WEIGHT if reason in reasons), "no_speech")
+
+
+def _language(records: Sequence[WindowRecord]) -> str | None:
+    """The language of most windows, the earliest of equals."""
+    languages = [record.language for record in records]
+    return max(languages, key=languages.count) if languages else None
+
+
+def _drafter_warnings(records: Sequence[WindowRecord], method: str) -> list[str]:
+    faults = [
+        f"the drafter failed, which cost only time: {record.fault}" for record in records if record.fault
+    ]
+    silent = [record.language for record in records if not (record.drafted or record.fault)]
+    if method == "as2d" and silent:
+        languages = ", ".join(dict.fromkeys(silent))
+        faults.append(f"no drafter for {languages}: the target decoded {len(silent)} windows alone")
+    return list(dict.fromkeys(faults))
+
+
+def _stats(records: Sequence[WindowRecord], wall_ms: float) -> Stats:
+    tally = Tally.of(commit for record in records for commit in record.commits)
+    decode_ms = sum(record.decode_ms for record in records)
+    return Stats(
+        encode_ms=sum(record.encode_ms for record in records),
+        decode_ms=decode_ms,
+        producer_done_ms=sum(record.producer_done_ms for record in records),
+        wall_ms=wall_ms,
+        decode_tok_s=1000 * tally.useful / decode_ms if decode_ms else 0.0,
+        rounds=tally.rounds,
+        proposed=tally.proposed,
+        accepted=tally.accepted,
+        coverage=tally.accepted / tally.useful if tally.useful else 0.0,
+        k1_rounds=tally.k1_rounds,
+    )

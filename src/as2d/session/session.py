@@ -1,0 +1,175 @@
+"""The front door: load a target and a drafter once, then prepare and answer."""
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from queue import SimpleQueue
+from threading import Lock, Thread
+from types import TracebackType
+from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
+
+from as2d.audio import AudioInput
+from as2d.engines.graph_builder import PRECISIONS, Precision
+from as2d.errors import ClosedError, InputError
+from as2d.models.contract import AudioModel
+from as2d.models.store import resolve
+from as2d.models.whisper.drafter import load_whisper_drafter
+from as2d.models.whisper.model import load_whisper
+from as2d.records import Event, Method, Options, Result, Task
+from as2d.runtime.cores import available_cores
+from as2d.runtime.pair import Pair
+from as2d.session.recording import PreparedRecording, Recording, prepare_recording
+from as2d.session.request import Request
+from as2d.session.transcription import answer, check_options
+
+DEFAULT_MODEL = "whisper-base"
+DEFAULT_DRAFTER = "whisper-tiny.en"
+
+T = TypeVar("T")
+_Job = Callable[[], None]
+
+
+class OptionFields(TypedDict, total=False):
+    """The fields of `Options`, as keyword arguments."""
+
+    method: Method
+    language: str | None
+    task: Task
+    budget: int | None
+    batch: Literal["word"] | int
+    any_language: bool
+
+
+class Session:
+    """A loaded target and drafter that answer one request at a time, in the order of their arrival.
+
+    `model` and `drafter` are names (`as2d models list`), folders, or objects that implement `AudioModel`; without a
+    drafter the target decodes alone. `precision` is that of the target's decoder weights. `threads` is how many cores
+    target and drafter share (None: all that the process may use). Any thread may use a session; close it, or use it as
+    a context manager. Raises ModelNotFoundError, ModelDamagedError, CacheError or InputError.
+    """
+
+    def __init__(
+        self,
+        model: str | PathLike[str] | AudioModel = DEFAULT_MODEL,
+        drafter: str | PathLike[str] | AudioModel | None = DEFAULT_DRAFTER,
+        *,
+        precision: Precision = "int8",
+        threads: int | None = None,
+    ) -> None:
+        if precision not in PRECISIONS:
+            raise InputError(f"there is no precision {precision!r}; use one of {', '.join(PRECISIONS)}")
+        target: AudioModel = load_whisper(model, precision) if isinstance(model, str | PathLike) else model
+        self._pair = Pair(target, _drafter_loader(drafter), available_cores() if threads is None else threads)
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._pending: set[Request[Any]] = set()
+        self._closed = False
+        self._lock = Lock()
+        self._worker = Thread(target=self._work, name="as2d-session", daemon=True)
+        self._worker.start()
+
+    def prepare(
+        self, audio: AudioInput, *, language: str | None = None, any_language: bool = False
+    ) -> PreparedRecording:
+        """Encode audio with both models, for any number of later requests.
+
+        Raises AudioError, UnsupportedError or ClosedError.
+        """
+        language = check_options(self._pair, Options(language=language)).language
+        recording = Recording(audio)
+        request: Request[PreparedRecording] = Request()
+
+        def work() -> PreparedRecording:
+            return prepare_recording(
+                self._pair, recording, language, request.cancelled, any_language=any_language
+            )
+
+        return _wait(self._enqueue(request, work))
+
+    def submit(
+        self, audio: AudioInput | PreparedRecording, **options: Unpack[OptionFields]
+    ) -> Request[Result]:
+        """Queue a request; the options are the fields of `Options`.
+
+        Raises AudioError, InputError or ClosedError for what can be known at once.
+        """
+        chosen = Options(**options)
+        check_options(self._pair, chosen)
+        recording = audio if isinstance(audio, PreparedRecording) else Recording(audio)
+        request: Request[Result] = Request()
+        return self._enqueue(request, lambda: answer(self._pair, recording, chosen, request))
+
+    def transcribe(self, audio: AudioInput | PreparedRecording, **options: Unpack[OptionFields]) -> Result:
+        """Answer a request and wait for it; an interrupt cancels it. Options and errors as in `submit`."""
+        return _wait(self.submit(audio, **options))
+
+    def stream(
+        self, audio: AudioInput | PreparedRecording, **options: Unpack[OptionFields]
+    ) -> Iterator[Event]:
+        """The commits of a request as they come; leaving the loop cancels it. Options and errors as in `submit`."""
+        return self.submit(audio, **options).events()
+
+    def close(self) -> None:
+        """Cancel what is queued or running and free the threads. May be called again."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(None)
+            for request in self._pending:
+                request.cancel()
+        self._worker.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _enqueue(self, request: Request[T], work: Callable[[], T]) -> Request[T]:
+        def job() -> None:
+            _answer(request, work)
+            with self._lock:
+                self._pending.discard(request)
+
+        with self._lock:
+            if self._closed:
+                raise ClosedError("the session is closed; make a new one")
+            self._pending.add(request)
+            self._jobs.put(job)
+        return request
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+def _answer(request: Request[T], work: Callable[[], T]) -> None:
+    """Do the work unless nobody wants it any more; whatever it raises becomes the request's error."""
+    if request.cancelled.is_set():
+        request.fail()
+        return
+    try:
+        value = work()
+    except BaseException as error:  # the worker serves the next request whatever happened to this one
+        request.fail(error)
+    else:
+        request.succeed(value)
+
+
+def _wait(request: Request[T]) -> T:
+    try:
+        return request.result()
+    except BaseException:
+        request.cancel()
+        raise
+
+
+def _drafter_loader(drafter: str | PathLike[str] | AudioModel | None) -> Callable[[], AudioModel] | None:
+    """Loads the drafter when it is first needed; a name or folder that is none is refused now."""
+    if drafter is None:
+        return None
+    if isinstance(drafter, str | PathLike):
+        resolve(drafter)
+        return lambda: load_whisper_drafter(drafter)
+    return lambda: drafter
