@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from as2d.decoding.align import AHEAD, BACK, Cursor, candidates_at, follow, matching_tail
+from as2d.decoding.align import AHEAD, BACK, GUESSES, Cursor, Marks, candidates_at, follow, matching_tail
 from as2d.drafting.buffer import Snapshot
 
-NONE: frozenset[int] = frozenset()
+NONE = Marks()
+WEAK = Marks(weak=frozenset({13}))
 SMALL = st.lists(st.integers(0, 3), max_size=40)
 
 
@@ -81,18 +82,57 @@ def test_a_replaced_token_loses_one_round() -> None:
     published = (0, 1, 2, 99, 4, 5, 6)
     cursor = follow(Cursor(), text(0, 4), published, NONE)
     assert cursor.lost
-    assert candidates_at(cursor, Snapshot(published), 8) == ()
     cursor = follow(cursor, text(0, 5), published, NONE)
     assert cursor == Cursor(position=5, seen=5, checked=5, agreed=3)
+
+
+WORDS = Marks(weak=frozenset({50, 51}), word_starts=frozenset(range(100, 200)))
+"""Words begin with 100 and up, go on with tokens below 50; 50 and 51 are punctuation."""
+
+
+@pytest.mark.parametrize(
+    ("said", "published", "guess"),
+    [
+        ([101, 102], (101, 103, 7, 104, 105, 106, 107), (104, 105, 106)),  # one word for another
+        ([101, 102, 8], (101, 103, 7, 104, 105), (104, 105)),  # ... of more tokens
+        ([101, 102, 110], (101, 103, 7, 104, 105), (105,)),  # ... and the next one too
+        ([101, 50], (101, 103, 7, 104), (103, 7, 104)),  # punctuation that the drafter lacks
+        ([101, 50], (101, 51, 103, 7), (103, 7)),  # other punctuation
+        ([101, 50, 102], (101, 103, 7, 104), (104,)),  # punctuation, then one word for another
+        ([101, 9], (101, 8, 7, 51, 104), (51, 104)),  # another end of the same word
+        ([101, 102], (101, 103), ()),  # nothing published behind the difference
+    ],
+)
+def test_a_lost_cursor_stands_at_a_guess(
+    said: list[int], published: tuple[int, ...], guess: tuple[int, ...]
+) -> None:
+    cursor = Cursor()
+    for count in range(1, len(said) + 1):
+        cursor = follow(cursor, said[:count], published, WORDS)
+    assert cursor.lost
+    assert candidates_at(cursor, Snapshot(published), 8) == guess[:GUESSES]
+
+
+def test_a_right_guess_ends_being_lost() -> None:
+    published = (101, 103, 7, 104, 105, 106)
+    cursor = follow(Cursor(), [101, 102], published, WORDS)
+    cursor = follow(cursor, [101, 102, 104, 105], published, WORDS)
+    assert not cursor.lost
+    assert candidates_at(cursor, Snapshot(published), 8) == (106,)
+
+
+def test_where_no_word_begins_the_guess_is_one_token_further() -> None:
+    cursor = follow(Cursor(), [0, 1, 99], tuple(text(0, 30)), NONE)
+    assert candidates_at(cursor, Snapshot(tuple(text(0, 30))), 8) == (3, 4, 5)[:GUESSES]
 
 
 def test_weak_tokens_alone_are_no_place_to_realign() -> None:
     published = (0, 1, 99, 13, 4, 5)
     committed = [0, 1, 7, 13]
-    lost = follow(Cursor(), committed, published, frozenset({13}))
+    lost = follow(Cursor(), committed, published, WEAK)
     assert lost.lost
     assert follow(Cursor(), committed, published, NONE).position == 4
-    assert follow(lost, [*committed, 4], published, frozenset({13})).position == 5
+    assert follow(lost, [*committed, 4], published, WEAK).position == 5
 
 
 def test_the_longest_match_wins_over_the_nearest() -> None:
@@ -103,8 +143,8 @@ def test_the_longest_match_wins_over_the_nearest() -> None:
 def test_the_nearest_of_equals_wins_and_the_forward_one_of_equally_near() -> None:
     committed = [0, 1, 2, 9]
     assert follow(Cursor(), committed, (0, 1, 2, 8, 9, 6, 9), NONE).position == 5
-    # Cursor at 4; the 9s at index 2 and 4 give the places 3 and 5.
-    assert follow(Cursor(), committed, (0, 1, 9, 8, 9), NONE).position == 5
+    # Lost at 3; the 9s at index 0 and 4 give the places 1 and 5.
+    assert follow(Cursor(), [9, 1, 2, 9], (9, 1, 5, 6, 9), NONE).position == 5
 
 
 def test_a_lost_cursor_searches_again_after_each_publication() -> None:
@@ -142,11 +182,13 @@ def test_a_cursor_that_is_not_lost_stands_behind_a_match(
         committed += block
         ready = data.draw(st.integers(ready, len(stream)))
         before, published = cursor, tuple(stream[:ready])
-        cursor = follow(before, committed, published, frozenset({3}))
+        cursor = follow(before, committed, published, Marks(frozenset({3}), frozenset({1, 2})))
         assert cursor.seen == len(committed)
-        assert cursor == follow(cursor, committed, published, frozenset({3}))
+        assert cursor == follow(cursor, committed, published, Marks(frozenset({3}), frozenset({1, 2})))
         counted = before.position + len(block)
-        assert before.agreed - BACK <= cursor.position <= counted + AHEAD
+        assert (
+            before.agreed - BACK <= cursor.position <= max(counted, before.position + 8 * len(block)) + AHEAD
+        )
         assert cursor.agreed >= before.agreed - BACK
         if not cursor.lost and committed and 0 < cursor.position <= ready:
             assert published[cursor.position - 1] == committed[-1]

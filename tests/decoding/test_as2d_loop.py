@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from as2d.decoding.align import Marks
 from as2d.decoding.as2d import CoreSplit, decode
 from as2d.decoding.stop import StopRules
 from as2d.decoding.tally import Tally
@@ -24,7 +25,7 @@ SIZE = 40
 END_IDS = frozenset({0, 1})
 PROMPT = (37, 38, 39)
 CORES = CoreSplit(drafting=1, alone=2)
-WEAK = frozenset({2, 3})
+MARKS = Marks(weak=frozenset({2, 3}), word_starts=frozenset(range(4, 24)))
 Model = Callable[[Sequence[int]], int]
 
 
@@ -131,13 +132,15 @@ def check_commit(commit: Commit, budget: int) -> None:
 
 
 def run(
-    target: Scripted, sources: Sequence[CandidateBuffer], limit: int, budget: int, weak: frozenset[int] = WEAK
+    target: Scripted, sources: Sequence[CandidateBuffer], limit: int, budget: int, marks: Marks = MARKS
 ) -> list[Commit]:
     """Decode, checking the cache after every round."""
     commits = []
     committed: list[int] = []
     rules = StopRules(END_IDS, limit)
-    for commit in decode(target, sources, rules, budget=budget, cores=CORES, weak=weak, vocabulary_size=SIZE):
+    for commit in decode(
+        target, sources, rules, budget=budget, cores=CORES, marks=marks, vocabulary_size=SIZE
+    ):
         check_commit(commit, budget)
         committed += commit.tokens
         assert target.cache == [*PROMPT, *committed][:-1]
@@ -254,7 +257,7 @@ def test_rows_after_rejections_are_those_of_a_fresh_decoder(seed: int, wrong_at:
     target = Scripted(model)
     rules = StopRules(END_IDS, 40)
     generator = decode(
-        target, [published(stream)], rules, budget=6, cores=CORES, weak=WEAK, vocabulary_size=SIZE
+        target, [published(stream)], rules, budget=6, cores=CORES, marks=MARKS, vocabulary_size=SIZE
     )
     committed: list[int] = []
     for commit in generator:
@@ -359,7 +362,7 @@ def test_an_early_close_leaves_a_consistent_cache() -> None:
     target = Scripted(counting)
     rules = StopRules(END_IDS, 30)
     commits = decode(
-        target, [published([2, 3, 39])], rules, budget=5, cores=CORES, weak=WEAK, vocabulary_size=SIZE
+        target, [published([2, 3, 39])], rules, budget=5, cores=CORES, marks=MARKS, vocabulary_size=SIZE
     )
     assert next(commits).tokens == (2, 3, 4)
     commits.close()  # type: ignore[attr-defined]

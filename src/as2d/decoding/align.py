@@ -1,7 +1,8 @@
 """Where in a drafter's stream the next committed token is expected; pure.
 
 A drafter writes its own transcript, so it may lack, add or replace tokens. While its stream agrees with the
-committed tokens, both advance in step. Where they differ, the last committed tokens are looked for nearby.
+committed tokens, both advance in step. Where they differ, the last committed tokens are looked for nearby. Where
+those are not found, the drafter is taken to have put one word for another, and the words behind it are tried.
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from as2d.decoding.accept import accept
 from as2d.drafting.buffer import Snapshot
+from as2d.drafting.words import LONGEST_WORD
 
 BACK = 4
 """Tokens that are searched before the end of the last agreement."""
@@ -16,8 +18,17 @@ AHEAD = 16
 """Tokens that are searched after the position: the most that a drafter may add at once."""
 LONGEST_MATCH = 4
 """Committed tokens that are looked for, at most."""
+GUESSES = 1
+"""Candidates at a place that is only a guess; with the root an even width, which costs no more than the odd below."""
 LONGEST_TAIL = 16
 """Tokens beyond which a longer agreement says nothing more about a source."""
+
+
+class Marks(NamedTuple):
+    """What alignment knows of a vocabulary: tokens without a letter or digit, and tokens that begin a word."""
+
+    weak: frozenset[int] = frozenset()
+    word_starts: frozenset[int] = frozenset()
 
 
 class Cursor(NamedTuple):
@@ -37,28 +48,30 @@ class Cursor(NamedTuple):
     agreed: int = 0
     """End of the last published tokens that proved equal to the committed ones at their place."""
     lost: bool = False
-    """Whether the stream differs and no place to go on has been found; the position still counts."""
+    """Whether the stream differs and no place to go on has been found; then `position` is a guess."""
 
 
-def follow(
-    cursor: Cursor, committed: Sequence[int], published: tuple[int, ...], weak: frozenset[int]
-) -> Cursor:
+def follow(cursor: Cursor, committed: Sequence[int], published: tuple[int, ...], marks: Marks) -> Cursor:
     """The cursor after new commits, new publications, or both.
 
-    A single token in `weak` is too common to realign at.
+    A single weak token is too common to realign at.
     """
     seen, ready = len(committed), len(published)
     if cursor.lost and cursor.seen == seen and cursor.checked == ready:
         return cursor
-    counted = cursor._replace(position=cursor.position + seen - cursor.seen, seen=seen)
-    if not cursor.lost:
-        counted, differs = _compare(counted, committed, published)
-        if not differs:
-            return counted
-    place = _realign(counted, committed, published, weak)
+    if cursor.lost:
+        said = committed[cursor.seen :]
+        moved = cursor._replace(position=_after_words(cursor.position, said, published, marks), seen=seen)
+    else:
+        moved, differs = _compare(_counted(cursor, seen), committed, published)
+        if differs is None:
+            return moved
+        said = committed[differs - moved.position + seen :]
+        moved = moved._replace(position=_after_difference(differs, said, published, marks))
+    place = _realign(moved, committed, published, marks.weak)
     if place is None:
-        return counted._replace(checked=ready, lost=True)
-    return counted._replace(position=place, checked=place, lost=False)
+        return moved._replace(checked=ready, lost=True)
+    return moved._replace(position=place, checked=place, lost=False)
 
 
 def matching_tail(cursor: Cursor, committed: Sequence[int], published: tuple[int, ...]) -> int:
@@ -69,21 +82,55 @@ def matching_tail(cursor: Cursor, committed: Sequence[int], published: tuple[int
 
 
 def candidates_at(cursor: Cursor, snapshot: Snapshot, limit: int) -> tuple[int, ...]:
-    """Up to `limit` published tokens at the cursor; none when it is lost or past the published end."""
-    if cursor.lost or limit < 1:
-        return ()
-    return snapshot.tokens[cursor.position : cursor.position + limit]
+    """Up to `limit` published tokens at the cursor, fewer where it is a guess; none past the published end."""
+    count = min(limit, GUESSES) if cursor.lost else limit
+    return snapshot.tokens[cursor.position : cursor.position + max(count, 0)]
 
 
-def _compare(cursor: Cursor, committed: Sequence[int], published: tuple[int, ...]) -> tuple[Cursor, bool]:
-    """The cursor after comparing what is both published and committed, and whether anything differs."""
+def _counted(cursor: Cursor, seen: int) -> Cursor:
+    return cursor._replace(position=cursor.position + seen - cursor.seen, seen=seen)
+
+
+def _compare(
+    cursor: Cursor, committed: Sequence[int], published: tuple[int, ...]
+) -> tuple[Cursor, int | None]:
+    """The cursor after comparing what is both published and committed, and where the stream first differs."""
     start, end = cursor.checked, min(cursor.position, len(published))
     if start == end:
-        return cursor, False
+        return cursor, None
     offset = cursor.position - cursor.seen  # published[i] stands for committed[i - offset]
     equal = accept(published[start:end], committed[start - offset : end - offset])
     agreed = start + equal if equal else cursor.agreed
-    return cursor._replace(checked=end, agreed=agreed), start + equal < end
+    differs = start + equal if start + equal < end else None
+    return cursor._replace(checked=end, agreed=agreed), differs
+
+
+def _after_difference(place: int, said: Sequence[int], published: tuple[int, ...], marks: Marks) -> int:
+    """Where the stream may go on after `said` was committed in place of what begins at `place`.
+
+    Punctuation was added, or put for other punctuation; a word was put for another word.
+    """
+    if said[0] not in marks.weak:
+        place = _next_word(place, published, marks)
+    elif published[place] in marks.weak:
+        place += 1
+    return _after_words(place, said[1:], published, marks)
+
+
+def _after_words(place: int, said: Sequence[int], published: tuple[int, ...], marks: Marks) -> int:
+    """One word further for each word that `said` begins."""
+    for token in said:
+        if token in marks.word_starts and token not in marks.weak:
+            place = _next_word(place, published, marks)
+    return place
+
+
+def _next_word(place: int, published: tuple[int, ...], marks: Marks) -> int:
+    """The next place where a word or punctuation begins; the next token where none does nearby."""
+    for ahead in range(place + 1, min(place + 1 + LONGEST_WORD, len(published))):
+        if published[ahead] in marks.word_starts or published[ahead] in marks.weak:
+            return ahead
+    return place + 1
 
 
 def _realign(

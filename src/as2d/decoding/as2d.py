@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from as2d.decoding.accept import judge
-from as2d.decoding.align import Cursor, follow
+from as2d.decoding.align import Cursor, Marks, follow
 from as2d.decoding.propose import propose
 from as2d.decoding.stop import StopRules
 from as2d.drafting.buffer import CandidateBuffer
@@ -28,14 +28,13 @@ def decode(
     *,
     budget: int,
     cores: CoreSplit,
-    weak: frozenset[int],
+    marks: Marks,
     vocabulary_size: int,
 ) -> Iterator[Commit]:
     """Decode to the end, one commit a round, with up to `budget` candidates verified in each.
 
-    The tokens are the target's own, whatever the sources publish. A single token in `weak` (punctuation) is
-    too common to realign at. Whenever a commit is given out, the target's cache holds the prompt and all
-    committed tokens but the last, so that the generator may be closed there.
+    The tokens are the target's own, whatever the sources publish. Whenever a commit is given out, the target's cache
+    holds the prompt and all committed tokens but the last, so that the generator may be closed there.
     """
     opening = target.length  # the prompt but its last token, the first root
     rules = _within(rules, target.capacity - opening)
@@ -48,7 +47,7 @@ def decode(
         wanted = cores.alone if all(snapshot.closed for snapshot in snapshots) else cores.drafting
         if wanted != threads:
             target.use_threads(threads := wanted)
-        cursors = [follow(c, committed, s.tokens, weak) for c, s in zip(cursors, snapshots, strict=True)]
+        cursors = [follow(c, committed, s.tokens, marks) for c, s in zip(cursors, snapshots, strict=True)]
         room = min(budget, rules.limit - len(committed) - 1)
         candidates, source = propose(
             cursors, snapshots, committed, room, vocabulary_size=vocabulary_size, end_ids=rules.end_ids

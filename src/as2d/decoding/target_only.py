@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from as2d.decoding.align import Marks
 from as2d.decoding.as2d import CoreSplit, decode
 from as2d.decoding.stop import StopRules
 from as2d.models.contract import Decoder
@@ -11,5 +12,5 @@ from as2d.records import Commit
 def decode_alone(target: Decoder, rules: StopRules, threads: int) -> Iterator[Commit]:
     """Decode to the end on `threads` cores without any source."""
     return decode(
-        target, (), rules, budget=0, cores=CoreSplit(threads, threads), weak=frozenset(), vocabulary_size=0
+        target, (), rules, budget=0, cores=CoreSplit(threads, threads), marks=Marks(), vocabulary_size=0
     )

@@ -1,5 +1,6 @@
 """onnxruntime sessions that stay out of each other's way, and calls that copy nothing."""
 
+import math
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,10 +52,16 @@ class Graph:
                 self._sessions[threads] = open_session(self.path, threads)
             return self._sessions[threads]
 
-    def run(self, threads: int, inputs: Mapping[str, NDArray[Any]]) -> list[NDArray[np.float32]]:
-        """All outputs of one call, in the graph's order."""
-        outputs: list[NDArray[np.float32]] = self.session(threads).run(None, dict(inputs))
-        return outputs
+    def run(
+        self, threads: int, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Compute all outputs of one call into the given C-contiguous arrays."""
+        binding = self.bind(threads)
+        for name, array in inputs.items():
+            binding.input(name, array)
+        for name, array in outputs.items():
+            binding.output(name, array)
+        binding.run()
 
     def bind(self, threads: int) -> "Binding":
         """A binding of caller-owned arrays to the session on that many cores."""
@@ -78,6 +85,17 @@ class Binding:
     def output(self, name: str, array: NDArray[Any]) -> None:
         """Have an output written to a C-contiguous array."""
         self._io.bind_output(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
+
+    def cache(
+        self, past: str, new: str, address: int, rows: tuple[int, int], row_shape: tuple[int, ...]
+    ) -> None:
+        """Read the input `past` from the first rows[0] float32 rows at `address`, and write the output `new` to the
+        rows[1] rows behind them: a cache that grows in place. By address, since slicing arrays would cost more than
+        binding them."""
+        length, count = rows
+        behind = address + 4 * length * math.prod(row_shape)
+        self._io.bind_input(past, "cpu", 0, np.float32, (length, *row_shape), address)
+        self._io.bind_output(new, "cpu", 0, np.float32, (count, *row_shape), behind)
 
     def run(self) -> None:
         """Compute the outputs from the inputs; other threads run meanwhile."""

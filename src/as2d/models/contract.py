@@ -64,6 +64,10 @@ class Vocabulary(Protocol):
     def weak_tokens(self) -> frozenset[int]:
         """Tokens without a letter or digit, on which alone no alignment rests."""
 
+    @property
+    def word_starts(self) -> frozenset[int]:
+        """Tokens that begin with a space."""
+
     def encode(self, text: str) -> tuple[int, ...]:
         """Tokens of `text`, without any special token."""
 

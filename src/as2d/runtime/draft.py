@@ -1,9 +1,10 @@
 """The drafter at work on one window, beside the target."""
 
+from functools import partial
 from queue import SimpleQueue
 from threading import Event
 from time import perf_counter
-from typing import Self
+from typing import Any, Self
 
 from as2d.drafting.buffer import CandidateBuffer
 from as2d.drafting.producer import Producer, free_run
@@ -28,12 +29,10 @@ class Draft:
         self, drafter: AudioModel, target: Vocabulary, window: SpeechWindow | PreparedWindow, batch: BatchSize
     ) -> None:
         self.buffer = CandidateBuffer()
-        self._drafter = drafter
-        self._words = Retokeniser(drafter.vocabulary, target)
-        self._window = window
-        self._publisher = Publisher(self.buffer, batch)
-        self._instruction: SimpleQueue[Instruction | None] = SimpleQueue()
-        self._producer = Producer(self._run, self.buffer)
+        self._resolved: SimpleQueue[Instruction | None] = SimpleQueue()
+        self._producer = Producer(
+            partial(_draft, drafter, target, window, batch, self._resolved), self.buffer
+        )
         self.done_at = perf_counter()
         self.fault: str | None = None
 
@@ -54,21 +53,38 @@ class Draft:
 
     def resolve(self, instruction: Instruction | None) -> None:
         """Say what to draft, or with None that the drafter is not wanted."""
-        self._instruction.put(instruction)
+        self._resolved.put(instruction)
 
-    def _run(self, _buffer: CandidateBuffer, stop: Event) -> None:
-        window = self._window
-        if isinstance(window, SpeechWindow):
-            prepared = self._drafter.prepare(window.samples, DRAFTER_THREADS)
-        else:
-            prepared = window.drafter
-        instruction = self._instruction.get()
-        if instruction is None or stop.is_set():
-            return
-        instruction = _speakable(instruction, self._drafter)
-        decoder = self._drafter.open(prepared, instruction, DRAFTER_THREADS)
-        limit = self._drafter.output_limit(prepared, instruction)
-        free_run(decoder, self._words, self._publisher, end_ids=self._drafter.end_ids, limit=limit, stop=stop)
+
+def _draft(
+    drafter: AudioModel,
+    target: Vocabulary,
+    window: SpeechWindow | PreparedWindow,
+    batch: BatchSize,
+    resolved: SimpleQueue[Instruction | None],
+    buffer: CandidateBuffer,
+    stop: Event,
+) -> None:
+    """What the producer does. It is no method, so that no cycle keeps a window's arrays alive."""
+    prepared = _prepared(drafter, window)
+    instruction = resolved.get()
+    if instruction is None or stop.is_set():
+        return
+    instruction = _speakable(instruction, drafter)
+    free_run(
+        drafter.open(prepared, instruction, DRAFTER_THREADS),
+        Retokeniser(drafter.vocabulary, target),
+        Publisher(buffer, batch),
+        end_ids=drafter.end_ids,
+        limit=drafter.output_limit(prepared, instruction),
+        stop=stop,
+    )
+
+
+def _prepared(drafter: AudioModel, window: SpeechWindow | PreparedWindow) -> Any:
+    if isinstance(window, PreparedWindow):
+        return window.drafter
+    return drafter.prepare(window.samples, DRAFTER_THREADS)
 
 
 def _speakable(instruction: Instruction, drafter: AudioModel) -> Instruction:

@@ -7,6 +7,7 @@ from threading import Event
 from time import perf_counter
 from typing import Literal, NamedTuple
 
+from as2d.decoding.align import Marks
 from as2d.decoding.as2d import decode
 from as2d.decoding.stop import StopRules
 from as2d.decoding.target_only import decode_alone
@@ -144,7 +145,7 @@ def _decode(pair: Pair, opened: _Opened, draft: Draft | None, decoding: Decoding
         opened.rules,
         budget=decoding.budget,
         cores=pair.cores,
-        weak=vocabulary.weak_tokens,
+        marks=Marks(vocabulary.weak_tokens, vocabulary.word_starts),
         vocabulary_size=vocabulary.size,
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Event as Flag
+from typing import Self
 
 from as2d.audio import AudioInput, AudioStream, open_audio, windows
 from as2d.errors import CancelledError
@@ -33,6 +34,13 @@ class Recording:
     def __init__(self, audio: AudioInput) -> None:
         """Raises AudioError when the audio cannot be opened."""
         self._stream: AudioStream = open_audio(audio)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free the audio, read or not."""
+        self._stream.close()
 
     @property
     def samples(self) -> int:

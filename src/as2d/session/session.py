@@ -1,6 +1,7 @@
 """The front door: load a target and a drafter once, then prepare and answer."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -83,7 +84,7 @@ class Session:
                 self._pair, recording, language, request.cancelled, any_language=any_language
             )
 
-        return _wait(self._enqueue(request, work))
+        return _wait(self._enqueue(request, recording, work))
 
     def submit(
         self, audio: AudioInput | PreparedRecording, **options: Unpack[OptionFields]
@@ -94,9 +95,11 @@ class Session:
         """
         chosen = Options(**options)
         check_options(self._pair, chosen)
-        recording = audio if isinstance(audio, PreparedRecording) else Recording(audio)
         request: Request[Result] = Request()
-        return self._enqueue(request, lambda: answer(self._pair, recording, chosen, request))
+        if isinstance(audio, PreparedRecording):
+            return self._enqueue(request, nullcontext(), lambda: answer(self._pair, audio, chosen, request))
+        recording = Recording(audio)
+        return self._enqueue(request, recording, lambda: answer(self._pair, recording, chosen, request))
 
     def transcribe(self, audio: AudioInput | PreparedRecording, **options: Unpack[OptionFields]) -> Result:
         """Answer a request and wait for it; an interrupt cancels it. Options and errors as in `submit`."""
@@ -126,18 +129,24 @@ class Session:
     ) -> None:
         self.close()
 
-    def _enqueue(self, request: Request[T], work: Callable[[], T]) -> Request[T]:
+    def _enqueue(
+        self, request: Request[T], audio: AbstractContextManager[object], work: Callable[[], T]
+    ) -> Request[T]:
+        """Queue the work; however it ends, and if it never begins, the audio is freed."""
+
         def job() -> None:
-            _answer(request, work)
+            with audio:
+                _answer(request, work)
             with self._lock:
                 self._pending.discard(request)
 
         with self._lock:
-            if self._closed:
-                raise ClosedError("the session is closed; make a new one")
-            self._pending.add(request)
-            self._jobs.put(job)
-        return request
+            if not self._closed:
+                self._pending.add(request)
+                self._jobs.put(job)
+                return request
+        with audio:
+            raise ClosedError("the session is closed; make a new one")
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -19,13 +19,13 @@ from as2d.session.request import Request
 def check_options(pair: Pair, options: Options) -> Instruction:
     """The instruction that the options ask for. Raises InputError or UnsupportedError for what cannot be done."""
     budget = options.budget
-    if budget is not None and not 0 <= budget <= MAX_BUDGET:
+    if budget is not None and not (isinstance(budget, int) and 0 <= budget <= MAX_BUDGET):
         raise InputError(f"a budget of {budget} candidates is not possible; use 0 to {MAX_BUDGET}")
     if options.method not in ("auto", "as2d", "target-only"):
         raise InputError(f"there is no method {options.method!r}; use auto, as2d or target-only")
     if options.method == "as2d" and not pair.has_drafter:
         raise InputError("the method as2d needs a drafter; name one, or use target-only")
-    if options.batch != "word" and options.batch < 1:
+    if options.batch != "word" and not (isinstance(options.batch, int) and options.batch >= 1):
         raise InputError(
             f"a batch of {options.batch} tokens is never published; use 'word' or a number from 1 up"
         )

@@ -195,3 +195,26 @@ def test_real_vocabularies(real: WhisperVocabulary) -> None:
 def test_real_single_byte_tokens_cover_every_byte(real: WhisperVocabulary) -> None:
     singles = {real.token_bytes(token) for token in range(256)}
     assert singles == {bytes([byte]) for byte in range(256)}
+
+
+def test_what_the_models_say_is_encoded_as_they_say_it() -> None:
+    """Frequent words are one token; a converter's lost merge would take them apart."""
+    text = " the time that they told to two of them, and a thing"
+    for name, size in (("whisper-base", 51_865), ("whisper-tiny.en", 51_864)):
+        vocabulary = WhisperVocabulary(resolve(name).tokenizer, size)
+        words = [vocabulary.decode([token]) for token in vocabulary.encode(text)]
+        assert words == [
+            " the",
+            " time",
+            " that",
+            " they",
+            " told",
+            " to",
+            " two",
+            " of",
+            " them",
+            ",",
+            " and",
+            " a",
+            " thing",
+        ]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from as2d.engines.onnxruntime import Binding, Graph
 from as2d.errors import InputError
 from as2d.models.contract import Rows
+from as2d.models.whisper.embedding import Embedding
 from as2d.models.whisper.graph import HEAD_DIM, MAX_ROWS
 from as2d.models.whisper.rules import Head
 
@@ -21,6 +22,7 @@ class DecoderGraph:
     onnxruntime computes one row with other kernels than several."""
 
     graph: Graph
+    embedding: Embedding
     layers: int
     heads: int
     text_ctx: int
@@ -51,10 +53,14 @@ class WhisperDecoder:
         self._length = 0
         rows = spec.text_ctx + MAX_ROWS
         shape = (2, spec.layers, rows, spec.heads, HEAD_DIM)
-        self._keys, self._values = np.empty(shape, np.float32)
+        self._memory = np.empty(shape, np.float32)
+        self._caches = [
+            (f"past_{kind}{layer}", f"new_{kind}{layer}", self._memory[index, layer].ctypes.data)
+            for index, kind in enumerate("kv")
+            for layer in range(spec.layers)
+        ]
         self._logits = np.empty((MAX_ROWS, len(spec.head.ids)), np.float32)
-        self._tokens = np.zeros(MAX_ROWS, np.int64)
-        self._positions = np.arange(rows, dtype=np.int64).clip(max=spec.text_ctx - 1)
+        self._embedded = np.zeros((MAX_ROWS, spec.heads * HEAD_DIM), np.float32)
         self._future = np.triu(np.full((MAX_ROWS, MAX_ROWS), -np.inf, np.float32), 1)
         self._bindings: dict[int, Binding] = {}
         self.use_threads(threads)
@@ -116,22 +122,15 @@ class WhisperDecoder:
         count = len(tokens)
         rows = count + count % 2 if self._spec.even_rows else count
         start, end = self._length, self._length + rows
-        self._tokens[:count] = tokens
-        self._tokens[count:rows] = 0
+        self._embedded[:count] = self._spec.embedding.rows(tokens, start)
+        self._embedded[count:rows] = 0
         mask = np.zeros((rows, end), np.float32)
         mask[:, start:] = self._future[:rows, :rows]
-        self._binding.input("tokens", self._tokens[:rows])
-        self._binding.input("positions", self._positions[start:end])
+        self._binding.input("embedded", self._embedded[:rows])
         self._binding.input("mask", mask)
         self._binding.output("logits", self._logits[:rows])
-        for layer in range(self._spec.layers):
-            self._bind_cache(f"k{layer}", self._keys[layer], start, end)
-            self._bind_cache(f"v{layer}", self._values[layer], start, end)
+        for past, new, address in self._caches:
+            self._binding.cache(past, new, address, (start, rows), (self._spec.heads, HEAD_DIM))
         self._binding.run()
         self._length += count
         return self._logits[:count]
-
-    def _bind_cache(self, name: str, cache: Float32, start: int, end: int) -> None:
-        """Read the cached prefix and write the new rows behind it, in place."""
-        self._binding.input(f"past_{name}", cache[:start])
-        self._binding.output(f"new_{name}", cache[start:end])

@@ -1,14 +1,57 @@
-"""A smaller Whisper as drafter: 8-bit weights and an output projection cut to the most frequent tokens."""
+"""A smaller Whisper as drafter, made cheap where a drafter may be wrong.
+
+It need not give Whisper's own transcript, only one that is close: 8-bit weights, an output projection cut to the most
+frequent tokens, no audio padding beyond what keeps Whisper from looping, and cross-attention over pairs of positions.
+"""
 
 from os import PathLike
 
-from as2d.models.whisper.model import DecoderPlan, WhisperModel, load
+import numpy as np
+from numpy.typing import NDArray
+
+from as2d.models.whisper.build import DecoderPlan, assemble
+from as2d.models.whisper.model import WhisperModel, WhisperPrepared
+from as2d.records import SAMPLE_RATE
 
 HEAD_SIZE = 16_000
 """Ids that a drafter can say. A byte-pair vocabulary numbers its tokens in the order in which they were merged, the
-most frequent first; the first 16,000 cover 96.5% of English text and the cut makes a step a third cheaper."""
+most frequent first; the first 16,000 cover 95% of the tokens of English speech."""
+
+POOLED = 2
+"""Encoder positions that are averaged to one for cross-attention; three lose acceptance (docs/decisions.md)."""
+
+_POSITIONS_A_SECOND = 50
+_MARGIN = 50
+"""Positions kept behind the audio; with none, the drafter's last words suffer."""
 
 
-def load_whisper_drafter(name_or_folder: str | PathLike[str]) -> WhisperModel:
+class WhisperDrafter(WhisperModel):
+    """A Whisper model that prepares audio the cheap way."""
+
+    def prepare(self, samples: NDArray[np.float32], threads: int) -> WhisperPrepared:
+        """Encode up to 30 s of mono audio at 16 kHz, padded as little as Whisper bears, and pool positions."""
+        states = self.encode(samples, threads, self._positions(len(samples)))
+        pooled = _pool(states[: _audio_positions(len(samples)) + _MARGIN])
+        return WhisperPrepared(len(samples), pooled, self.attend(pooled, threads))
+
+    def _positions(self, samples: int) -> int:
+        """Positions to encode: shorter padding makes Whisper loop (docs/decisions.md)."""
+        seconds = samples / SAMPLE_RATE
+        padded = max(10.0, seconds + 0.5) if seconds < 10 else max(15.0, seconds + 1)
+        return int(min(self.config.audio_ctx, round(padded * _POSITIONS_A_SECOND)))
+
+
+def load_whisper_drafter(name_or_folder: str | PathLike[str]) -> WhisperDrafter:
     """A Whisper drafter; raises what `load_whisper` raises."""
-    return load(name_or_folder, DecoderPlan("int8", drafts=True, head_size=HEAD_SIZE))
+    return WhisperDrafter(assemble(name_or_folder, DecoderPlan("int8", drafts=True, head_size=HEAD_SIZE)))
+
+
+def _audio_positions(samples: int) -> int:
+    return -(-samples * _POSITIONS_A_SECOND // SAMPLE_RATE)
+
+
+def _pool(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Means of POOLED neighbouring positions: [A, D] → [A // POOLED, D]."""
+    whole = len(states) - len(states) % POOLED
+    pooled: NDArray[np.float32] = states[:whole].reshape(-1, POOLED, states.shape[1]).mean(axis=1)
+    return pooled

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto
 
 from as2d.engines.graph_builder import MICROSOFT, GraphBuilder, Precision
 from as2d.models.whisper.checkpoint import (
@@ -103,20 +102,18 @@ def _heads_first(g: GraphBuilder, x: str, heads: int, order: Sequence[int]) -> s
 def build_decoder(
     weights: DecoderWeights, head_ids: NDArray[np.int64], precision: Precision, path: Path
 ) -> None:
-    """tokens [K], positions [K], mask [K, S], caches → logits [K, len(head_ids)] and the K new keys and values.
+    """embedded [K, D], mask [K, S], caches → logits [K, len(head_ids)] and the K new keys and values.
 
-    For each layer: inputs `past_k`, `past_v` [T, H, 64] and the arrays of `build_cross`; outputs `new_k`, `new_v`
-    [K, H, 64]. `mask` is added to the scores: 0 where row i may look, −inf past its own position. `logits` has the
-    columns `head_ids` of the vocabulary, in that order.
+    `embedded` is the sum of token and position embeddings. `mask` is added to the scores: 0 where row i may look, −inf
+    past its own position. For each layer there are the inputs `past_k`, `past_v` [T, H, 64] and the arrays of
+    `build_cross`, and the outputs `new_k`, `new_v` [K, H, 64]. `logits` has the columns `head_ids` of the vocabulary,
+    in that order.
     """
     g = GraphBuilder("decoder")
     d = weights.position.shape[1]
-    tokens = g.input("tokens", ["K"], TensorProto.INT64)
-    positions = g.input("positions", ["K"], TensorProto.INT64)
+    x = g.input("embedded", ["K", d])
     mask = g.input("mask", ["K", "S"])
     ones = _column_of_ones(g, mask)
-    embedded = g.op("Gather", g.constant("embedding", weights.token_embedding), tokens)
-    x = g.op("Add", embedded, g.op("Gather", g.constant("position", weights.position), positions))
     update: str | None = None
     for index, layer in enumerate(weights.layers):
         x, update = _decoder_layer(g, x, update, index, layer, ones, precision)

@@ -14,6 +14,8 @@ from as2d.errors import InputError, ModelDamagedError
 from as2d.models.store import read_json
 
 _LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
+_BYTES = 256
+"""Ids below stand for one byte each; merges have the ids from here on, in their order."""
 _NEEDED = ("<|startoftranscript|>", "<|endoftext|>", "<|translate|>", "<|transcribe|>", "<|notimestamps|>")
 
 
@@ -78,6 +80,11 @@ class WhisperVocabulary:
         """Ids whose text has no letter or digit: punctuation, parts of a character, special tokens."""
         return frozenset(token for token in range(self.size) if not _has_word(self.token_bytes(token)))
 
+    @cached_property
+    def word_starts(self) -> frozenset[int]:
+        """Ids whose text begins with a space."""
+        return frozenset(token for token in range(self.size) if self.token_bytes(token).startswith(b" "))
+
     def encode(self, text: str) -> tuple[int, ...]:
         """Tokens of `text`. The name of a special token in it is text like any other."""
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
@@ -114,11 +121,24 @@ def _text_tokenizer(content: Mapping[str, Any], path: Path) -> Tokenizer:
     """The tokenizer without its special tokens, so that no text can spell one."""
     plain = {**content, "added_tokens": [], "post_processor": None}
     try:
+        plain["model"] = _with_first_merge(content["model"])
         return Tokenizer.from_str(json.dumps(plain, ensure_ascii=False))
     except Exception as error:  # the library raises plain Exception for every malformed file
         raise ModelDamagedError(
             f"{path} is refused by tokenizers ({error}); install the model again"
         ) from error
+
+
+def _with_first_merge(model: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The byte-pair model with its first merge, which some converters take for a comment and lose.
+
+    Without it no word is encoded as the model says it that begins with the first merged pair, " t" in Whisper.
+    """
+    pair = next(piece for piece, token in model["vocab"].items() if token == _BYTES)
+    if len(pair) != 2 or any("".join(merge).replace(" ", "") == pair for merge in model["merges"]):
+        return model
+    textual = isinstance(next(iter(model["merges"]), ""), str)
+    return {**model, "merges": [" ".join(pair) if textual else list(pair), *model["merges"]]}
 
 
 def _has_word(content: bytes) -> bool:

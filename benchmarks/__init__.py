@@ -1,0 +1,1 @@
+"""What prints a speed or an error rate; run from the root of the repository as `python -m benchmarks.NAME`."""

@@ -1,0 +1,1 @@
+"""Recognisers from other packages (extras): they give text, not tokens, and draft for any target."""

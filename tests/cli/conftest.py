@@ -1,0 +1,115 @@
+"""The command line in this process, over one loaded session where the models do not matter."""
+
+import io
+import json
+import sys
+import wave
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from as2d import Result, Session
+from as2d.audio import open_audio
+from as2d.cli import main, transcribe
+
+CLIPS = Path(__file__).parents[1] / "clips"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.err.splitlines()
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run_fresh(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`as2d ARGUMENTS…`, with models of its own."""
+
+    def run(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        status = main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return Outcome(status, out, err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def loaded() -> Iterator[Session]:
+    with Session() as session:
+        yield session
+
+
+@pytest.fixture
+def run(loaded: Session, run_fresh: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`as2d ARGUMENTS…` on the default models, loaded once."""
+    monkeypatch.setattr(transcribe, "Session", lambda *_, **__: nullcontext(loaded))
+    return run_fresh
+
+
+@pytest.fixture(scope="session")
+def clips() -> Path:
+    return CLIPS
+
+
+@pytest.fixture(scope="session")
+def jfk() -> Path:
+    return CLIPS / "jfk.flac"
+
+
+@pytest.fixture(scope="session")
+def jfk_samples(jfk: Path) -> NDArray[np.float32]:
+    with open_audio(jfk) as stream:
+        return np.concatenate(list(stream))
+
+
+@pytest.fixture(scope="session")
+def long_wav(jfk_samples: NDArray[np.float32], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three times the same sentence, 34.5 s: more than one window."""
+    path = tmp_path_factory.mktemp("audio") / "long.wav"
+    pause = np.zeros(8_000, np.float32)
+    path.write_bytes(wav(np.concatenate([jfk_samples, pause] * 3)))
+    return path
+
+
+@pytest.fixture(scope="session")
+def long_result(loaded: Session, long_wav: Path) -> Result:
+    """What the target alone makes of it."""
+    return loaded.transcribe(long_wav, method="target-only")
+
+
+@pytest.fixture(scope="session")
+def make_wav() -> Callable[..., bytes]:
+    return wav
+
+
+def wav(samples: NDArray[Any], rate: int = 16_000) -> bytes:
+    """A 16-bit mono wav file."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as output:
+        output.setnchannels(1)
+        output.setsampwidth(2)
+        output.setframerate(rate)
+        output.writeframes((samples * 32_767).astype("<i2").tobytes())
+    return file.getvalue()

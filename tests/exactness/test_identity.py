@@ -1,0 +1,225 @@
+"""AS²D is the target alone, token for token, on every kept clip and on the folder that AS2D_CORPUS names.
+
+And a target that is not exact is caught, by the probe and by the comparison.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from as2d.drafting.publication import BatchSize
+from as2d.errors import AudioError
+from as2d.models.contract import AudioModel, Decoder
+from as2d.models.whisper.build import DecoderPlan, assemble
+from as2d.models.whisper.decoder import WhisperDecoder
+from as2d.models.whisper.model import WhisperModel
+from as2d.records import Result
+from as2d.runtime.exactness import WIDTHS, probe
+from as2d.session import PreparedRecording, Session
+
+CLIPS = Path(__file__).parent.parent / "clips"
+ALL: list[dict[str, Any]] = [
+    json.loads(line) for line in (CLIPS / "manifest.jsonl").read_text(encoding="utf-8").splitlines()
+]
+OTHERS = [clip for clip in ALL if clip["language"] != "en"]
+CORPUS = os.environ.get("AS2D_CORPUS")
+BUDGETS = (1, 3, 7, 15, 24)
+THREADS = (1, 2)
+
+
+class Patient:
+    """A target that begins when its drafter has said everything.
+
+    A drafter that does not speak the language, or is as slow as the target, is otherwise hardly ever ahead.
+    """
+
+    def __init__(self, model: AudioModel) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def open(self, *arguments: Any) -> Decoder:
+        for thread in threading.enumerate():
+            if thread.name == "as2d-producer":
+                thread.join()
+        return self._model.open(*arguments)
+
+
+class Counts(NamedTuple):
+    """Candidates of all answers to one recording."""
+
+    proposed: int = 0
+    accepted: int = 0
+
+
+class Comparison:
+    """Sessions on one and two threads that share their models, and so prepared audio."""
+
+    def __init__(self, target: AudioModel, drafter: AudioModel, closing: ExitStack) -> None:
+        def sessions(model: AudioModel) -> list[Session]:
+            return [closing.enter_context(Session(model, drafter, threads=threads)) for threads in THREADS]
+
+        self._live = sessions(target)
+        self._patient = sessions(cast(AudioModel, Patient(target)))
+
+    def prepare(self, path: Path) -> PreparedRecording:
+        return self._live[-1].prepare(path, any_language=True)
+
+    def alone(self, recording: PreparedRecording) -> Result:
+        """The target's answer, which does not depend on the threads."""
+        one, two = (session.transcribe(recording, method="target-only") for session in self._live)
+        assert same(one) == same(two)
+        return one
+
+    def drafted(
+        self, recording: PreparedRecording, *, patient: bool, batches: Sequence[BatchSize] = ("word",)
+    ) -> Iterator[Result]:
+        """The answers with a drafter for every budget, batch size and number of threads.
+
+        The sessions answer side by side, which takes less time and disturbs the drafters more.
+        """
+        requests = [
+            session.submit(recording, method="as2d", budget=budget, batch=batch, any_language=True)
+            for budget in BUDGETS
+            for batch in batches
+            for session in (self._patient if patient else self._live)
+        ]
+        return (request.result() for request in requests)
+
+
+Compare = Callable[[AudioModel, AudioModel], Comparison]
+
+
+def same(result: Result) -> tuple[Any, ...]:
+    """What may not depend on the method."""
+    return result.tokens, result.text, result.language, result.segments, result.finish_reason, result.exact
+
+
+@pytest.fixture(scope="session")
+def comparing() -> Iterator[Compare]:
+    """Makes a Comparison of a target and a drafter."""
+    with ExitStack() as closing:
+        yield lambda target, drafter: Comparison(target, drafter, closing)
+
+
+@pytest.fixture(scope="session")
+def comparison(comparing: Compare, base: WhisperModel, tiny: WhisperModel) -> Comparison:
+    """The default target and drafter."""
+    return comparing(base, tiny)
+
+
+def compare(
+    comparison: Comparison,
+    recording: PreparedRecording,
+    *,
+    patient: bool,
+    batches: Sequence[BatchSize] = ("word",),
+) -> Counts:
+    """Assert that every answer is the target's; count what was drafted."""
+    expected = same(comparison.alone(recording))
+    counts = Counts()
+    for result in comparison.drafted(recording, patient=patient, batches=batches):
+        assert same(result) == expected
+        assert result.exact
+        assert not any("failed" in warning for warning in result.warnings)
+        stats = result.stats
+        counts = Counts(counts.proposed + stats.proposed, counts.accepted + stats.accepted)
+    return counts
+
+
+@pytest.mark.parametrize("clip", ALL, ids=lambda clip: clip["id"])
+def test_a_drafter_that_runs_beside_the_target_changes_no_token(
+    comparison: Comparison, clip: dict[str, Any]
+) -> None:
+    counts = compare(comparison, comparison.prepare(CLIPS / clip["path"]), patient=False, batches=("word", 8))
+    assert counts.proposed > 0 or clip["language"] != "en"
+
+
+@pytest.mark.parametrize("clip", ALL, ids=lambda clip: clip["id"])
+def test_a_drafter_that_is_far_ahead_changes_no_token(comparison: Comparison, clip: dict[str, Any]) -> None:
+    assert compare(comparison, comparison.prepare(CLIPS / clip["path"]), patient=True).proposed > 0
+
+
+@pytest.fixture(scope="session")
+def fluent(comparing: Compare, base: WhisperModel) -> Comparison:
+    """A drafter that speaks every language, nearly as the target does: the same weights in 4 bits."""
+    plan = DecoderPlan("int4", drafts=True)
+    return comparing(base, WhisperModel(assemble("whisper-base", plan)))
+
+
+@pytest.mark.parametrize("clip", OTHERS, ids=lambda clip: clip["id"])
+def test_a_drafter_that_speaks_the_language_changes_no_token(
+    fluent: Comparison, clip: dict[str, Any]
+) -> None:
+    counts = compare(fluent, fluent.prepare(CLIPS / clip["path"]), patient=True)
+    assert counts.proposed > counts.accepted > 100
+
+
+@pytest.fixture
+def noisy(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
+    """Rows of a call that is wider than one token are a little off, as with kernels that depend on the width."""
+    exact, random = WhisperDecoder.scores, np.random.default_rng(0)
+
+    def scores(self: WhisperDecoder, tokens: Sequence[int]) -> NDArray[np.float32]:
+        rows = exact(self, tokens)
+        noise = random.normal(0, 4, rows.shape).astype(np.float32)
+        return rows + noise if len(tokens) > 1 else rows
+
+    monkeypatch.setattr(WhisperDecoder, "scores", scores)
+
+
+@pytest.mark.usefixtures("noisy")
+def test_the_probe_catches_a_target_that_is_not_exact(base: WhisperModel) -> None:
+    assert probe(base, (1,)) == [(1, width) for width in WIDTHS[1:]]
+
+
+@pytest.mark.usefixtures("noisy")
+def test_the_comparison_catches_a_target_that_is_not_exact(
+    comparing: Compare, base: WhisperModel, tiny: WhisperModel
+) -> None:
+    bad = comparing(base, tiny)
+    recording = bad.prepare(CLIPS / "jfk.flac")
+    expected = bad.alone(recording)
+    results = list(bad.drafted(recording, patient=True))
+    assert not any(result.exact for result in results)
+    assert any(result.tokens != expected.tokens for result in results)
+    with pytest.raises(AssertionError):
+        compare(bad, recording, patient=True)
+
+
+def recordings() -> Iterator[Any]:
+    """Every different recording of the manifest once; without a corpus one test that is skipped."""
+    if not CORPUS:
+        yield pytest.param({}, id="none", marks=pytest.mark.skip(reason="AS2D_CORPUS names no folder"))
+        return
+    seen = set()
+    for line in (Path(CORPUS) / "manifest.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        digest = sha256((Path(CORPUS) / entry["path"]).read_bytes()).hexdigest()
+        if digest not in seen:
+            seen.add(digest)
+            yield pytest.param(entry, id=entry["id"])
+
+
+@pytest.mark.parametrize("entry", list(recordings()))
+def test_a_drafter_changes_no_token(comparison: Comparison, entry: dict[str, Any]) -> None:
+    """Other languages are drafted by force, by a drafter that is far ahead; English by one that runs beside."""
+    try:
+        recording = comparison.prepare(Path(CORPUS or "") / entry["path"])
+    except AudioError as error:
+        if entry["kind"] != "format":
+            raise
+        pytest.skip(f"not audio: {error}")
+    english = entry["language"] == "en"
+    counts = compare(comparison, recording, patient=not english)
+    assert counts.proposed > 0 or english or not recording.windows
