@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 from whisper_normalizer.english import EnglishTextNormalizer
 
-from as2d.engines.graph_builder import Precision
+from as2d.models.whisper.model import TargetPrecision
 from as2d.records import Result
 from as2d.session import Session
 from benchmarks.corpus import Clip, corpus_folder, read_clips, referenced_clips
@@ -23,7 +23,7 @@ from benchmarks.report import print_header
 
 LIMIT_POINTS = 0.3
 """How far the 8-bit target may be from float32."""
-PRECISIONS: tuple[Precision, Precision] = ("int8", "fp32")
+PRECISIONS: tuple[TargetPrecision, TargetPrecision] = ("int8", "fp32")
 
 
 def main() -> int:
@@ -43,7 +43,7 @@ def main() -> int:
     return 1 if abs(difference) > LIMIT_POINTS else 0
 
 
-def _transcribe(clips: Sequence[Clip], precision: Precision) -> list[Result]:
+def _transcribe(clips: Sequence[Clip], precision: TargetPrecision) -> list[Result]:
     with Session(drafter=None, precision=precision) as session:
         return [
             session.transcribe(clip.path, method="target-only", language="en")

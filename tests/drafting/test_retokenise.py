@@ -22,6 +22,7 @@ class Toy:
         self.bytes = [bytes([value]) for value in range(256)] + [piece.encode() for piece in pieces]
         self.size = self.special + 1
         self.weak_tokens: frozenset[int] = frozenset()
+        self.word_starts: frozenset[int] = frozenset()
         self.ids = {data: token for token, data in enumerate(self.bytes)}
 
     def encode(self, text: str) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ class Pieces:
         self.pieces = pieces
         self.size = len(pieces)
         self.weak_tokens: frozenset[int] = frozenset()
+        self.word_starts: frozenset[int] = frozenset()
 
     def encode(self, text: str) -> tuple[int, ...]:
         return (self.pieces.index(text),)

@@ -188,7 +188,7 @@ def test_what_the_drafter_does_not_speak_is_decoded_alone_or_by_force(
     assert alone.language == plain.language == forced.language == language
     assert alone.tokens == plain.tokens == forced.tokens
     assert plain.stats.proposed == 0
-    assert plain.warnings == (f"no drafter for {language}: the target decoded 1 windows alone",)
+    assert plain.warnings == (f"no drafter for {language}: the target decoded windows alone (1)",)
     assert forced.warnings == ()
 
 

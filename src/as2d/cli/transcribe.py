@@ -12,8 +12,8 @@ from as2d.cli.formats import WRITERS, Format
 from as2d.cli.output import FolderOutput, Output, StandardOutput
 from as2d.cli.progress import ProgressBar, can_be_seen
 from as2d.cli.report import details, notices, say, summary
-from as2d.engines.graph_builder import Precision
 from as2d.errors import AudioError, InputError
+from as2d.models.whisper.model import TargetPrecision
 from as2d.records import Method, Result, Task
 from as2d.runtime.cores import available_cores, split_cores
 from as2d.session import DEFAULT_DRAFTER, DEFAULT_MODEL, Session
@@ -32,7 +32,7 @@ _Budget = Annotated[int | None, typer.Option(help="Most drafted tokens a round, 
 _Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
 _Language = Annotated[str | None, typer.Option(help="The language spoken (en, french). Without: detected.")]
 _Task = Annotated[Task, typer.Option(help="translate: English text, whatever is spoken.")]
-_Precision = Annotated[Precision, typer.Option(help="Of the model's decoder weights.")]
+_Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Batch = Annotated[
     str, typer.Option(metavar="word|N", help="Publish drafts word by word, or N tokens at once.")
 ]

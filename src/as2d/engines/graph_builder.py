@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 Precision = Literal["fp32", "int8", "int4"]
-PRECISIONS: tuple[Precision, ...] = ("fp32", "int8", "int4")
 
 MICROSOFT = "com.microsoft"
 BLOCK = 128

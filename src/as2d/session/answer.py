@@ -70,7 +70,7 @@ def _drafter_warnings(records: Sequence[WindowRecord], method: str) -> list[str]
     silent = [record.language for record in records if not (record.drafted or record.fault)]
     if method == "as2d" and silent:
         languages = ", ".join(dict.fromkeys(silent))
-        faults.append(f"no drafter for {languages}: the target decoded {len(silent)} windows alone")
+        faults.append(f"no drafter for {languages}: the target decoded windows alone ({len(silent)})")
     return list(dict.fromkeys(faults))
 
 

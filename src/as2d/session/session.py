@@ -6,15 +6,14 @@ from os import PathLike
 from queue import SimpleQueue
 from threading import Lock, Thread
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
 from as2d.audio import AudioInput
-from as2d.engines.graph_builder import PRECISIONS, Precision
 from as2d.errors import ClosedError, InputError
 from as2d.models.contract import AudioModel
 from as2d.models.store import resolve
 from as2d.models.whisper.drafter import load_whisper_drafter
-from as2d.models.whisper.model import load_whisper
+from as2d.models.whisper.model import TargetPrecision, load_whisper
 from as2d.records import Event, Method, Options, Result, Task
 from as2d.runtime.cores import available_cores
 from as2d.runtime.pair import Pair
@@ -54,11 +53,13 @@ class Session:
         model: str | PathLike[str] | AudioModel = DEFAULT_MODEL,
         drafter: str | PathLike[str] | AudioModel | None = DEFAULT_DRAFTER,
         *,
-        precision: Precision = "int8",
+        precision: TargetPrecision = "int8",
         threads: int | None = None,
     ) -> None:
-        if precision not in PRECISIONS:
-            raise InputError(f"there is no precision {precision!r}; use one of {', '.join(PRECISIONS)}")
+        if precision not in get_args(TargetPrecision):
+            raise InputError(
+                f"there is no precision {precision!r}; use one of {', '.join(get_args(TargetPrecision))}"
+            )
         target: AudioModel = load_whisper(model, precision) if isinstance(model, str | PathLike) else model
         self._pair = Pair(target, _drafter_loader(drafter), available_cores() if threads is None else threads)
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()

@@ -29,6 +29,8 @@ def check_options(pair: Pair, options: Options) -> Instruction:
         raise InputError(
             f"a batch of {options.batch} tokens is never published; use 'word' or a number from 1 up"
         )
+    if not isinstance(options.language, str | None):
+        raise InputError(f"{options.language!r} is no language; use a code or name such as en or german")
     return pair.target.check(Instruction(options.task, options.language))
 
 
@@ -39,6 +41,8 @@ def answer(
     instruction = check_options(pair, options)
     prepared = isinstance(audio, PreparedRecording)
     method = choose_method(options.method, prepared=prepared, drafter=pair.has_drafter)
+    if options.budget == 0:
+        method = "target-only"
     exact = method == "target-only" or pair.exact
     decoding = _decoding(method, options)
     records = []

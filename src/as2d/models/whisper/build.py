@@ -6,17 +6,19 @@ from dataclasses import asdict, dataclass
 from inspect import getsource
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 from as2d.engines import graph_builder
 from as2d.engines.graph_builder import Precision
 from as2d.engines.onnxruntime import Graph
 from as2d.models.cache import cache_key, cached
 from as2d.models.store import ModelFiles, read_json, resolve, verify
-from as2d.models.whisper import embedding, graph
+from as2d.models.whisper import embedding, graph, low_rank
 from as2d.models.whisper.checkpoint import WhisperConfig, load_weights, read_checkpoint
 from as2d.models.whisper.decoder import DecoderGraph
-from as2d.models.whisper.embedding import load_embedding, save_embedding
+from as2d.models.whisper.embedding import Embedding, load_embedding, save_embedding
 from as2d.models.whisper.graph import build_cross, build_decoder, build_encoder
+from as2d.models.whisper.low_rank import approximate, load_calibration
 from as2d.models.whisper.prompt import end_ids, suppression
 from as2d.models.whisper.rules import Head, make_head
 from as2d.models.whisper.tokenizer import WhisperVocabulary
@@ -25,24 +27,36 @@ from as2d.models.whisper.tokenizer import WhisperVocabulary
 @dataclass(frozen=True, slots=True)
 class DecoderPlan:
     """What a decoder is built for. A drafter's rows need not be invariant and its probabilities are read; its head
-    may be cut to the first `head_size` ids of the vocabulary."""
+    may be cut to the first `head_size` ids of the vocabulary, or be a low-rank one."""
 
     precision: Precision
     drafts: bool = False
     head_size: int | None = None
+    low_rank: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class WhisperParts:
     """What a Whisper model is made of. `identity` tells apart decoders that compute differently."""
 
-    name: str
+    files: ModelFiles
     identity: str
     config: WhisperConfig
     vocabulary: WhisperVocabulary
     encoder: Graph
     cross: Graph
     decoder: DecoderGraph
+
+
+class _Common(NamedTuple):
+    """What all decoders of a model share."""
+
+    files: ModelFiles
+    config: WhisperConfig
+    vocabulary: WhisperVocabulary
+    encoder: Graph
+    cross: Graph
+    embedding: Embedding
 
 
 def assemble(name_or_folder: str | PathLike[str], plan: DecoderPlan) -> WhisperParts:
@@ -52,30 +66,52 @@ def assemble(name_or_folder: str | PathLike[str], plan: DecoderPlan) -> WhisperP
     CacheError.
     """
     files = resolve(name_or_folder)
-    common_key = cache_key("whisper-common", files.digest, _recipe())
-    common_folder = cached(common_key, lambda folder: _build_common(files, folder))
-    config = WhisperConfig(**read_json(common_folder / "sizes.json"))
-    vocabulary = WhisperVocabulary(files.tokenizer, config.vocab)
-    head = _head(files, vocabulary, plan)
+    folder = cached(
+        cache_key("whisper-common", files.digest, _recipe()), lambda new: _build_common(files, new)
+    )
+    config = WhisperConfig(**read_json(folder / "sizes.json"))
+    common = _Common(
+        files,
+        config,
+        WhisperVocabulary(files.tokenizer, config.vocab),
+        Graph(folder / "encoder.onnx"),
+        Graph(folder / "cross.onnx"),
+        load_embedding(folder),
+    )
+    return _with_decoder(common, plan)
+
+
+def derive(parts: WhisperParts, plan: DecoderPlan) -> WhisperParts:
+    """The same model with another decoder; everything else is shared."""
+    common = _Common(
+        parts.files, parts.config, parts.vocabulary, parts.encoder, parts.cross, parts.decoder.embedding
+    )
+    return _with_decoder(common, plan)
+
+
+def _with_decoder(common: _Common, plan: DecoderPlan) -> WhisperParts:
+    files, config = common.files, common.config
+    head = _head(common, plan)
     head_digest = hashlib.sha256(head.ids.tobytes()).hexdigest()
-    key = cache_key("whisper-decoder", files.digest, plan.precision, head_digest, _recipe())
-    folder = cached(key, lambda folder: _build_decoder(files, head, plan.precision, folder))
+    key = cache_key(
+        "whisper-decoder", files.digest, plan.precision, str(plan.low_rank), head_digest, _recipe()
+    )
+    folder = cached(key, lambda new: _build_decoder(files, head, plan, new))
     decoder = DecoderGraph(
         graph=Graph(folder / "decoder.onnx"),
-        embedding=load_embedding(common_folder),
+        embedding=common.embedding,
         layers=config.decoder_layers,
         heads=config.heads,
         text_ctx=config.text_ctx,
         head=head,
         even_rows=not plan.drafts,
     )
-    encoder, cross = Graph(common_folder / "encoder.onnx"), Graph(common_folder / "cross.onnx")
-    return WhisperParts(files.name, folder.name, config, vocabulary, encoder, cross, decoder)
+    return WhisperParts(files, folder.name, config, common.vocabulary, common.encoder, common.cross, decoder)
 
 
 def _recipe() -> str:
     """Digest of the code that builds graphs: a changed recipe never reads what an older one built."""
-    source = "".join(map(getsource, (graph, graph_builder, embedding)))
+    source = "".join(map(getsource, (graph, graph_builder, embedding, low_rank)))
     return hashlib.sha256(source.encode()).hexdigest()
 
 
@@ -88,16 +124,27 @@ def _build_common(files: ModelFiles, folder: Path) -> None:
     (folder / "sizes.json").write_text(json.dumps(asdict(weights.config)), encoding="utf-8")
 
 
-def _build_decoder(files: ModelFiles, head: Head, precision: Precision, folder: Path) -> None:
+def _build_decoder(files: ModelFiles, head: Head, plan: DecoderPlan, folder: Path) -> None:
     verify(files)
-    weights = load_weights(read_checkpoint(files.model_bin))
-    build_decoder(weights.decoder, head.ids, precision, folder / "decoder.onnx")
+    weights = load_weights(read_checkpoint(files.model_bin)).decoder
+    projection = weights.token_embedding[head.ids]
+    if plan.low_rank:
+        calibration = load_calibration(files.digest, projection.shape[1])
+        build_decoder(weights, approximate(projection, calibration), plan.precision, folder / "decoder.onnx")
+    else:
+        build_decoder(weights, projection, plan.precision, folder / "decoder.onnx")
 
 
-def _head(files: ModelFiles, vocabulary: WhisperVocabulary, plan: DecoderPlan) -> Head:
-    suppressed = suppression(read_json(files.config), vocabulary)
+def _head(common: _Common, plan: DecoderPlan) -> Head:
+    vocabulary = common.vocabulary
+    suppressed = suppression(read_json(common.files.config), vocabulary)
     ends = end_ids(vocabulary)
     size = plan.head_size or vocabulary.size
     speakable = [i for i in range(vocabulary.size) if i not in suppressed.always and (i < size or i in ends)]
-    languages = sorted(vocabulary.languages.values())
-    return make_head(speakable, suppressed.begin, languages, with_probability=plan.drafts)
+    return make_head(
+        speakable,
+        suppressed.begin,
+        sorted(vocabulary.languages.values()),
+        with_probability=plan.drafts,
+        projection=common.embedding.tokens if plan.low_rank else None,
+    )

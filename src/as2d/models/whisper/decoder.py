@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,7 @@ class WhisperDecoder:
             for layer in range(spec.layers)
         ]
         self._logits = np.empty((MAX_ROWS, len(spec.head.ids)), np.float32)
-        self._embedded = np.zeros((MAX_ROWS, spec.heads * HEAD_DIM), np.float32)
+        self._embedded, self._hidden = np.zeros((2, MAX_ROWS, spec.heads * HEAD_DIM), np.float32)
         self._future = np.triu(np.full((MAX_ROWS, MAX_ROWS), -np.inf, np.float32), 1)
         self._bindings: dict[int, Binding] = {}
         self.use_threads(threads)
@@ -92,23 +93,34 @@ class WhisperDecoder:
 
     def forward(self, tokens: Sequence[int]) -> Rows:
         """Append K positions; the greedy token and its probability at each. See `Decoder`."""
-        first = self._length
-        logits = self.scores(tokens)
-        return self._spec.head.pick(logits, first_row=self._begin - first)
+        rows = [self._pick(chunk) for chunk in self._chunks(tokens)]
+        if len(rows) == 1:
+            return rows[0]
+        return Rows(*(tuple(chain.from_iterable(column)) for column in zip(*rows, strict=True)))
 
     def scores(self, tokens: Sequence[int]) -> Float32:
         """Append K positions and return their logits [K, columns of the head] before any rule.
 
         The array may be overwritten by the next call.
         """
+        chunks = self._chunks(tokens)
+        if len(chunks) == 1:
+            return self._call(tokens)
+        return np.concatenate([self._call(chunk).copy() for chunk in chunks])
+
+    def _chunks(self, tokens: Sequence[int]) -> list[Sequence[int]]:
+        """The tokens of each graph call. InputError when they do not fit the context."""
         if not tokens or self._length + len(tokens) > self.capacity:
             raise InputError(
                 f"{self._length} + {len(tokens)} positions do not fit a context of {self.capacity}"
             )
-        if len(tokens) <= MAX_ROWS:
-            return self._call(tokens)
-        chunks = [tokens[i : i + MAX_ROWS] for i in range(0, len(tokens), MAX_ROWS)]
-        return np.concatenate([self._call(chunk).copy() for chunk in chunks])
+        return [tokens[i : i + MAX_ROWS] for i in range(0, len(tokens), MAX_ROWS)]
+
+    def _pick(self, tokens: Sequence[int]) -> Rows:
+        first_row = self._begin - self._length
+        logits = self._call(tokens)
+        hidden = None if self._spec.head.projection is None else self._hidden[: len(tokens)]
+        return self._spec.head.pick(logits, first_row, hidden)
 
     def _bind(self, threads: int) -> Binding:
         binding = self._spec.graph.bind(threads)
@@ -129,6 +141,8 @@ class WhisperDecoder:
         self._binding.input("embedded", self._embedded[:rows])
         self._binding.input("mask", mask)
         self._binding.output("logits", self._logits[:rows])
+        if self._spec.head.projection is not None:
+            self._binding.output("hidden", self._hidden[:rows])
         for past, new, address in self._caches:
             self._binding.cache(past, new, address, (start, rows), (self._spec.heads, HEAD_DIM))
         self._binding.run()

@@ -27,6 +27,9 @@ from as2d.models.whisper.checkpoint import (
     LayerNorm,
     Linear,
 )
+from as2d.models.whisper.low_rank import LowRank
+
+Float32 = NDArray[np.float32]
 
 HEAD_DIM = 64
 # exp(80) is finite in float32; centred scores stay far below.
@@ -99,15 +102,13 @@ def _heads_first(g: GraphBuilder, x: str, heads: int, order: Sequence[int]) -> s
     return g.op("Transpose", g.op("Reshape", x, g.integers(0, heads, HEAD_DIM)), perm=list(order))
 
 
-def build_decoder(
-    weights: DecoderWeights, head_ids: NDArray[np.int64], precision: Precision, path: Path
-) -> None:
-    """embedded [K, D], mask [K, S], caches → logits [K, len(head_ids)] and the K new keys and values.
+def build_decoder(weights: DecoderWeights, head: Float32 | LowRank, precision: Precision, path: Path) -> None:
+    """embedded [K, D], mask [K, S], caches → logits [K, n] and the K new keys and values.
 
     `embedded` is the sum of token and position embeddings. `mask` is added to the scores: 0 where row i may look, −inf
     past its own position. For each layer there are the inputs `past_k`, `past_v` [T, H, 64] and the arrays of
-    `build_cross`, and the outputs `new_k`, `new_v` [K, H, 64]. `logits` has the columns `head_ids` of the vocabulary,
-    in that order.
+    `build_cross`, and the outputs `new_k`, `new_v` [K, H, 64]. `head` is the output projection [n, D]; a low-rank one
+    gives approximate logits, and the final states `hidden` [K, D] to score the best of them truly.
     """
     g = GraphBuilder("decoder")
     d = weights.position.shape[1]
@@ -118,11 +119,21 @@ def build_decoder(
     for index, layer in enumerate(weights.layers):
         x, update = _decoder_layer(g, x, update, index, layer, ones, precision)
     _, y = _add_and_norm(g, x, update, "norm", weights.norm)
-    logits = g.linear(y, "head", weights.token_embedding[head_ids], None, precision)
-    g.op("Identity", logits, name="logits")
-    g.output("logits", ["K", len(head_ids)])
+    _output_head(g, y, head, precision)
     _declare_caches(g, len(weights.layers), d // HEAD_DIM)
     g.save(path)
+
+
+def _output_head(g: GraphBuilder, y: str, head: Float32 | LowRank, precision: Precision) -> None:
+    if isinstance(head, LowRank):
+        g.op("Identity", y, name="hidden")
+        g.output("hidden", ["K", len(head.basis)])
+        y = g.op("MatMul", y, g.constant("head.basis", head.basis))
+        logits, count = g.linear(y, "head", head.weight, head.bias, "int4"), len(head.weight)
+    else:
+        logits, count = g.linear(y, "head", head, None, precision), len(head)
+    g.op("Identity", logits, name="logits")
+    g.output("logits", ["K", count])
 
 
 def _declare_caches(g: GraphBuilder, layers: int, heads: int) -> None:

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.engines.graph_builder import Precision
 from as2d.errors import UnsupportedError
 from as2d.models.contract import Capabilities
 from as2d.models.whisper.build import DecoderPlan, WhisperParts, assemble
@@ -20,6 +19,9 @@ from as2d.models.whisper.tokenizer import WhisperVocabulary
 from as2d.records import SAMPLE_RATE, Instruction, Task
 
 Float32 = NDArray[np.float32]
+
+TargetPrecision = Literal["int8", "fp32"]
+"""Of a target's decoder weights; with fewer bits it would say other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class WhisperModel:
     """Implements `AudioModel` for a Whisper checkpoint on onnxruntime."""
 
     def __init__(self, parts: WhisperParts) -> None:
-        self.name = parts.name
+        self.parts = parts
+        self.name = parts.files.name
         self.identity = parts.identity
         self.config = parts.config
         self.vocabulary = parts.vocabulary
@@ -108,7 +111,7 @@ def _capabilities(config: WhisperConfig, vocabulary: WhisperVocabulary) -> Capab
     )
 
 
-def load_whisper(name_or_folder: str | PathLike[str], precision: Precision = "int8") -> WhisperModel:
+def load_whisper(name_or_folder: str | PathLike[str], precision: TargetPrecision = "int8") -> WhisperModel:
     """A Whisper target. The encoder computes in float32, the decoder's weights have the given precision.
 
     Graphs are built at the first load and kept in the cache folder. Raises ModelNotFoundError, ModelDamagedError or
