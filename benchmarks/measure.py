@@ -95,7 +95,8 @@ class Bench:
     ) -> MeasuredWindow:
         prepared, record = window.prepared, window.reference
         target_cross = self._cross_ms(self.target, prepared.target)
-        drafter_cross = self._cross_ms(self.drafter, prepared.drafter) if prepared.drafter else None
+        drafter_audio = prepared.sources[0].audio
+        drafter_cross = self._cross_ms(self.drafter, drafter_audio) if drafter_audio else None
         charges = dict.fromkeys(ours, target_cross)
         charges[Contender.AS2D] += drafter_cross or 0.0
         timings = {
@@ -172,7 +173,7 @@ def _drafting(runs: Sequence[_Run]) -> Drafting:
         rounds=tally.rounds,
         k1_rounds=tally.k1_rounds,
         drafted=any(run.record.drafted for run in runs),
-        faults=tuple(run.record.fault for run in runs if run.record.fault),
+        faults=tuple(fault for run in runs for fault in run.record.faults),
     )
 
 

@@ -16,6 +16,7 @@ NAMES = [
     "Result",
     "Segment",
     "Session",
+    "SourceStats",
     "Stats",
     "__version__",
     "transcribe",

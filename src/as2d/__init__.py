@@ -6,7 +6,7 @@ print(as2d.transcribe("speech.wav").text)
 
 from as2d._version import __version__
 from as2d.errors import As2dError
-from as2d.records import Commit, Event, Options, Result, Segment, Stats
+from as2d.records import Commit, Event, Options, Result, Segment, SourceStats, Stats
 from as2d.session import PreparedRecording, Request, Session, transcribe
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Result",
     "Segment",
     "Session",
+    "SourceStats",
     "Stats",
     "__version__",
     "transcribe",

@@ -30,7 +30,9 @@ class Commit:
 
     `origins[i]` says where `tokens[i]` came from: a candidate that the target accepted, the target's correction of a
     rejected candidate, the bonus token after a fully accepted block, or the target alone (no candidate was ready).
-    `finish_reason` is set on the last commit of a window and None before.
+    `source` is the index of the source that the candidates came from. `finish_reason` is set on the last commit of a
+    window and None before. `switched_off` names the sources that bring too little and are ignored from here on,
+    `resync` those that are to go on from the text committed so far.
     """
 
     tokens: tuple[int, ...]
@@ -39,6 +41,8 @@ class Commit:
     accepted: int
     source: int | None = None
     finish_reason: FinishReason | None = None
+    switched_off: tuple[int, ...] = ()
+    resync: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:
@@ -66,7 +70,8 @@ class Options:
 
     `budget` caps the candidates a round (0…24; None: the configured one). `batch` is how many tokens the drafter
     publishes together: each word, or n tokens. `any_language` drafts even in languages that the drafter does not
-    speak, which is exact and slow: for tests and measurements.
+    speak, which is exact and slow: for tests and measurements. `resync` lets a drafter that has fallen behind or lost
+    its place go on from the committed text; this leaves the paper's method, the answer stays the same.
     """
 
     method: Method = "auto"
@@ -75,6 +80,7 @@ class Options:
     budget: int | None = None
     batch: Literal["word"] | int = "word"
     any_language: bool = False
+    resync: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +115,27 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceStats:
+    """What one drafter did for a request.
+
+    `windows` counts those that it drafted, `switched_off` those of them in which it brought too little and was ended.
+    `fault` is the first thing that went wrong with it; that costs time only.
+    """
+
+    name: str
+    proposed: int = 0
+    accepted: int = 0
+    windows: int = 0
+    switched_off: int = 0
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """The answer to one request. `tokens` are the useful target tokens of all windows, in order."""
+    """The answer to one request. `tokens` are the useful target tokens of all windows, in order.
+
+    `sources` are the drafters that could have been used, in the order in which they were named.
+    """
 
     text: str
     language: str | None
@@ -123,3 +148,4 @@ class Result:
     truncated: bool
     warnings: tuple[str, ...]
     stats: Stats
+    sources: tuple[SourceStats, ...] = ()

@@ -1,6 +1,7 @@
 """The loop against a slow reference, on decoders whose every row depends on the whole cache."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from zlib import crc32
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from as2d.decoding.align import Marks
 from as2d.decoding.as2d import CoreSplit, decode
+from as2d.decoding.evidence import GRACE
 from as2d.decoding.stop import StopRules
 from as2d.decoding.tally import Tally
 from as2d.decoding.target_only import decode_alone
@@ -24,7 +26,7 @@ from as2d.records import Commit
 SIZE = 40
 END_IDS = frozenset({0, 1})
 PROMPT = (37, 38, 39)
-CORES = CoreSplit(drafting=1, alone=2)
+CORES = CoreSplit(3)
 MARKS = Marks(weak=frozenset({2, 3}), word_starts=frozenset(range(4, 24)))
 Model = Callable[[Sequence[int]], int]
 
@@ -132,21 +134,49 @@ def check_commit(commit: Commit, budget: int) -> None:
 
 
 def run(
-    target: Scripted, sources: Sequence[CandidateBuffer], limit: int, budget: int, marks: Marks = MARKS
+    target: Scripted,
+    sources: Sequence[CandidateBuffer],
+    limit: int,
+    budget: int,
+    *,
+    resync: Callable[[int, int], None] | None = None,
 ) -> list[Commit]:
-    """Decode, checking the cache after every round."""
-    commits = []
+    """Decode, checking the cache, the cores and the candidates' source in every round.
+
+    `resync(source, committed)` is told of each source that is asked to catch up.
+    """
+    commits: list[Commit] = []
     committed: list[int] = []
-    rules = StopRules(END_IDS, limit)
-    for commit in decode(
-        target, sources, rules, budget=budget, cores=CORES, marks=marks, vocabulary_size=SIZE
-    ):
+    off: set[int] = set()
+    generator = decode(
+        target,
+        sources,
+        StopRules(END_IDS, limit),
+        budget=budget,
+        cores=CORES,
+        marks=MARKS,
+        vocabulary_size=SIZE,
+        resync=resync is not None,
+    )
+    while not (commits and commits[-1].finish_reason):
+        drafting = [i for i, source in enumerate(sources) if i not in off and not source.snapshot().closed]
+        commit = next(generator)
+        assert target.threads[-1] == CORES.cores_for(len(drafting))
+        assert commit.source not in off
+        assert off.isdisjoint(commit.switched_off)
+        assert off.isdisjoint(commit.resync)
+        assert set(commit.switched_off) <= set(drafting)
         check_commit(commit, budget)
         committed += commit.tokens
         assert target.cache == [*PROMPT, *committed][:-1]
         assert target.length == len(PROMPT) + len(committed) - 1
         assert target.widths[-1] == commit.width
+        off |= set(commit.switched_off)
+        for source in commit.resync:
+            assert resync
+            resync(source, len(committed))
         commits.append(commit)
+    assert next(generator, None) is None
     assert len(target.widths) == len(commits)
     assert max(target.widths) <= budget + 1
     return commits
@@ -162,20 +192,35 @@ def published(tokens: Sequence[int], *, closed: bool = True) -> CandidateBuffer:
 
 @dataclass
 class Schedule:
-    """Publishes batches before given calls of the target, and perhaps closes the buffer."""
+    """Publishes batches or begins new streams before given calls of the target, and perhaps closes the buffer."""
 
-    batches: list[tuple[int, list[int]]]
+    acts: list[tuple[int, list[int] | int]]
+    """When to do what: publish tokens, or begin a stream there."""
     closes_at: int | None
+    answer: list[int] | None = None
+    """What the stream says when it is asked to catch up; None: it does not answer."""
     buffer: CandidateBuffer = field(default_factory=CandidateBuffer)
     calls: int = 0
 
     def step(self) -> None:
-        if self.closes_at is not None and self.calls >= self.closes_at:
+        if self.calls == self.closes_at:
             self.buffer.close()
-        while self.batches and self.batches[0][0] <= self.calls and not self.buffer.snapshot().closed:
-            batch = self.batches.pop(0)[1]
-            self.buffer.publish(batch, [0.5] * len(batch))
+        while self.acts and self.acts[0][0] <= self.calls:
+            self.act(self.acts.pop(0)[1])
         self.calls += 1
+
+    def act(self, what: list[int] | int) -> None:
+        if isinstance(what, int):
+            with suppress(InputError):  # a stream that does not start later is refused
+                self.buffer.restart(what)
+        elif not self.buffer.snapshot().closed:
+            self.buffer.publish(what, [0.5] * len(what))
+
+    def resync(self, committed: int) -> None:
+        if self.answer is not None:
+            self.acts = [act for act in self.acts if isinstance(act[1], int)]
+            self.acts.insert(0, (self.calls + 2, self.answer[committed:]))
+            self.acts.insert(0, (self.calls + 1, committed))
 
 
 def edited(tokens: Sequence[int], rate: float, random: Random) -> list[int]:
@@ -196,15 +241,19 @@ def edited(tokens: Sequence[int], rate: float, random: Random) -> list[int]:
 @st.composite
 def schedules(draw: st.DrawFn, truth: list[int]) -> Schedule:
     random = Random(draw(st.integers(0, 2**32)))
-    stream = edited(truth * 2, draw(st.sampled_from([0.0, 0.05, 0.2, 0.6, 1.0])), random)
-    batches: list[tuple[int, list[int]]] = []
+    rates = st.sampled_from([0.0, 0.05, 0.2, 0.6, 1.0])
+    stream = edited(truth * 2, draw(rates), random)
+    acts: list[tuple[int, list[int] | int]] = []
     at = draw(st.integers(0, 10))
     while stream:
         size = random.randint(1, 8)
-        batches.append((at, stream[:size]))
+        acts.append((at, stream[:size]))
         stream = stream[size:]
         at += random.randint(0, draw(st.integers(0, 6)))
-    return Schedule(batches, draw(st.none() | st.integers(0, 40)))
+    for _ in range(draw(st.integers(0, 3))):  # unasked, at any place, perhaps one that is not committed yet
+        acts.insert(random.randint(0, len(acts)), (random.randint(0, at), random.randint(-3, 2 * len(truth))))
+    answer = edited(truth, draw(rates), random) if draw(st.booleans()) else None
+    return Schedule(acts, draw(st.none() | st.integers(0, 40)), answer)
 
 
 @st.composite
@@ -214,13 +263,13 @@ def cases(draw: st.DrawFn) -> tuple[Model, int, list[Schedule]]:
     )
     limit = draw(st.integers(1, 90))
     truth, _ = reference(model, limit)
-    return model, limit, [draw(schedules(truth)) for _ in range(draw(st.integers(1, 3)))]
+    return model, limit, [draw(schedules(truth)) for _ in range(draw(st.integers(0, 3)))]
 
 
 @settings(max_examples=400, deadline=None)
-@given(cases(), st.integers(0, 24))
-def test_any_drafter_gives_the_answer_of_the_target(
-    case: tuple[Model, int, list[Schedule]], budget: int
+@given(cases(), st.integers(0, 24), st.booleans())
+def test_any_drafters_give_the_answer_of_the_target(
+    case: tuple[Model, int, list[Schedule]], budget: int, resync: bool
 ) -> None:
     model, limit, drafters = case
 
@@ -229,7 +278,13 @@ def test_any_drafter_gives_the_answer_of_the_target(
             drafter.step()
 
     target = Scripted(model, before_forward=publish)
-    commits = run(target, [drafter.buffer for drafter in drafters], limit, budget)
+    commits = run(
+        target,
+        [drafter.buffer for drafter in drafters],
+        limit,
+        budget,
+        resync=(lambda source, committed: drafters[source].resync(committed)) if resync else None,
+    )
     assert answer(commits) == reference(model, limit)
 
 
@@ -297,11 +352,11 @@ def test_one_wrong_token_costs_a_few_rounds(edit: str) -> None:
 
 def test_a_late_drafter_is_waited_for_by_nobody_and_used_when_it_comes() -> None:
     truth, _ = reference(counting, 60)
-    drafter = Schedule([(10, truth[:5]), (15, truth[5:])], closes_at=None)
+    drafter = Schedule([(4, truth[:5]), (9, truth[5:])], closes_at=None)
     commits = run(Scripted(counting, before_forward=drafter.step), [drafter.buffer], 60, 5)
     assert answer(commits)[0] == truth
-    assert [commit.width for commit in commits[:16]] == [1] * 16
-    assert all(commit.accepted == commit.proposed > 0 for commit in commits[16:-1])
+    assert [commit.width for commit in commits[:10]] == [1] * 10
+    assert all(commit.accepted == commit.proposed > 0 for commit in commits[10:-1])
 
 
 def test_the_source_that_agrees_the_longest_is_used() -> None:
@@ -336,18 +391,64 @@ def test_a_loop_ends_inside_an_accepted_run() -> None:
     assert commits[-1].proposed == 6
 
 
-def test_the_target_takes_all_cores_when_every_source_is_closed() -> None:
+def test_the_target_takes_a_core_back_at_each_end_of_a_source() -> None:
     truth, _ = reference(counting, 30)
-    first = Schedule([(0, truth[:9])], closes_at=4)
-    second = Schedule([], closes_at=8)
+    drafters = [Schedule([(0, truth[:9])], closes_at=4), Schedule([], closes_at=8)]
 
     def publish() -> None:
-        first.step()
-        second.step()
+        for drafter in drafters:
+            drafter.step()
 
     target = Scripted(counting, before_forward=publish)
-    run(target, [first.buffer, second.buffer], 30, 0)
-    assert target.threads == [CORES.drafting, CORES.alone]
+    run(target, [drafter.buffer for drafter in drafters], 30, 0)
+    assert target.threads == [1, 2, 3]
+
+
+def test_a_source_that_is_no_use_is_switched_off_and_ignored() -> None:
+    truth, _ = reference(counting, 60)
+    useless = Schedule([(0, [39] * 30), (20, truth)], closes_at=None)
+    useful = Schedule([(at, truth[4 * at : 4 * at + 4]) for at in range(15)], closes_at=None)
+
+    def publish() -> None:
+        useless.step()
+        useful.step()
+
+    target = Scripted(counting, before_forward=publish)
+    commits = run(target, [useless.buffer, useful.buffer], 60, 1)
+    assert answer(commits)[0] == truth
+    off = [index for index, commit in enumerate(commits) if commit.switched_off]
+    assert off == [GRACE - 1]
+    assert commits[GRACE - 1].switched_off == (0,)
+    assert target.threads == [1, 2]
+    assert {commit.source for commit in commits[GRACE:]} <= {None, 1}
+
+
+def test_a_lost_source_is_right_again_when_it_has_caught_up() -> None:
+    truth, _ = reference(counting, 60)
+    drafter = Schedule([(0, [39] * 40)], closes_at=None, answer=truth)
+    asked: list[int] = []
+
+    def resync(source: int, committed: int) -> None:
+        asked.append(committed)
+        drafter.resync(committed)
+
+    commits = run(Scripted(counting, before_forward=drafter.step), [drafter.buffer], 60, 5, resync=resync)
+    assert answer(commits)[0] == truth
+    assert asked == [3]
+    assert [commit.accepted for commit in commits[8:-1]] == [5] * len(commits[8:-1])
+
+
+def test_a_source_that_does_not_answer_is_asked_once() -> None:
+    drafter = Schedule([(0, [39] * 40)], closes_at=1)
+    asked: list[int] = []
+    run(
+        Scripted(counting, before_forward=drafter.step),
+        [drafter.buffer],
+        60,
+        5,
+        resync=lambda source, committed: asked.append(committed),
+    )
+    assert len(asked) == 1
 
 
 def test_target_only_is_one_token_a_round() -> None:

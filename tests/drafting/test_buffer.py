@@ -83,3 +83,26 @@ def test_a_reader_sees_only_whole_batches_beside_a_hammering_writer() -> None:
         before = now
     writer.join()
     assert before.tokens == tuple(range(size * batches))
+
+
+def test_a_restart_begins_a_new_open_stream() -> None:
+    buffer = CandidateBuffer()
+    buffer.publish([1], [0.5])
+    before = buffer.snapshot()
+    buffer.restart(3)
+    assert before == Snapshot((1,), (0.5,))
+    assert buffer.snapshot() == Snapshot(start=3)
+    buffer.publish([2], [0.25])
+    buffer.close()
+    assert buffer.snapshot() == Snapshot((2,), (0.25,), closed=True, start=3)
+    buffer.restart(4)
+    assert buffer.snapshot() == Snapshot(start=4)
+
+
+@pytest.mark.parametrize("start", [-1, 0, 3])
+def test_a_stream_starts_later_than_the_one_before(start: int) -> None:
+    buffer = CandidateBuffer()
+    buffer.restart(3)
+    with pytest.raises(InputError):
+        buffer.restart(start)
+    assert buffer.snapshot() == Snapshot(start=3)

@@ -174,7 +174,7 @@ def test_no_text_is_a_fault(wrong: object) -> None:
 def test_text_that_is_not_unicode_is_a_fault() -> None:
     message, snapshot = fault(saying("and so", "and so \ud800 my"))
     assert message.startswith("UnicodeEncodeError: ")
-    assert snapshot == (tuple(b" and"), (1.0,) * 4, True)
+    assert snapshot == Snapshot(tuple(b" and"), (1.0,) * 4, closed=True)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("deaf"), MemoryError("full"), SystemExit(3)])
@@ -185,7 +185,7 @@ def test_what_it_raises_is_a_fault_and_it_is_closed(error: BaseException) -> Non
     parrot = Parrot(hear)
     message, snapshot = fault(parrot)
     assert message == f"{type(error).__name__}: {error}"
-    assert snapshot == ((), (), True)
+    assert snapshot == Snapshot((), (), closed=True)
     assert parrot.closed == 1
 
 

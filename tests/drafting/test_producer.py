@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from as2d.drafting.buffer import CandidateBuffer
+from as2d.drafting.buffer import CandidateBuffer, Snapshot
 from as2d.drafting.producer import Draft, Producer, free_run
 from as2d.drafting.publication import Publisher
 from as2d.drafting.words import Word
@@ -27,6 +27,7 @@ class Scripted:
         self.model = model
         self.capacity = capacity
         self.cache = [5, 6]
+        self.calls = 0
 
     @property
     def length(self) -> int:
@@ -35,9 +36,12 @@ class Scripted:
     def forward(self, tokens: Sequence[int]) -> Rows:
         if self.length + len(tokens) > self.capacity:
             raise InputError("no room")
-        (token,) = tokens
-        self.cache.append(token)
-        return Rows((self.model(self.cache),), (0.5,))
+        self.calls += 1
+        greedy = []
+        for token in tokens:
+            self.cache.append(token)
+            greedy.append(self.model(self.cache))
+        return Rows(tuple(greedy), (0.5,) * len(greedy))
 
     def scores(self, tokens: Sequence[int]) -> NDArray[np.float32]:
         raise AssertionError("for the exactness probe only")
@@ -73,10 +77,15 @@ def run(draft: Draft) -> tuple[CandidateBuffer, Producer]:
     return buffer, producer
 
 
-def drafted(decoder: Scripted, *, limit: int = 100, stop: Event | None = None) -> tuple[int, ...]:
+def drafted(
+    decoder: Scripted, *, limit: int = 100, stop: Event | None = None, said: Sequence[int] = ()
+) -> tuple[int, ...]:
     buffer = CandidateBuffer()
     end_ids = frozenset({0, 1})
-    free_run(decoder, Pairs(), Publisher(buffer, "word"), end_ids=end_ids, limit=limit, stop=stop or Event())
+    halted = (stop or Event()).is_set
+    free_run(
+        decoder, Pairs(), Publisher(buffer, "word"), end_ids=end_ids, limit=limit, halted=halted, said=said
+    )
     assert not buffer.snapshot().closed
     return buffer.snapshot().tokens
 
@@ -111,7 +120,7 @@ def test_whatever_is_raised_becomes_the_fault(error: BaseException) -> None:
 
 def test_a_draft_that_says_nothing() -> None:
     buffer, _ = run(lambda buffer, stop: None)
-    assert buffer.snapshot() == ((), (), True)
+    assert buffer.snapshot() == Snapshot(closed=True)
     assert buffer.fault is None
 
 
@@ -142,7 +151,7 @@ def test_a_late_draft_is_seen_when_it_comes() -> None:
     buffer = CandidateBuffer()
     producer = Producer(draft, buffer)
     producer.start()
-    assert buffer.snapshot() == ((), (), False)
+    assert buffer.snapshot() == Snapshot()
     assert producer.done_at is None
     may_publish.set()
     assert producer.join(SOON)
@@ -225,11 +234,25 @@ def test_a_free_run_ends_when_told() -> None:
     assert drafted(Scripted(model), stop=stop) == (8, 9, 10)
 
 
+def test_a_free_run_goes_on_from_what_was_said_in_one_call() -> None:
+    decoder = Scripted(lambda cache: 0 if len(cache) == 9 else counting(cache))
+    assert drafted(decoder, said=(20, 21, 22)) == (23, 24, 25)
+    assert decoder.cache == [5, 6, 7, 20, 21, 22, 23, 24, 25]
+    assert decoder.calls == 4
+
+
+@pytest.mark.parametrize(("limit", "capacity"), [(3, 1000), (100, 5)])
+def test_a_free_run_that_has_no_room_behind_what_was_said_says_nothing(limit: int, capacity: int) -> None:
+    decoder = Scripted(counting, capacity=capacity)
+    assert drafted(decoder, limit=limit, said=(20, 21, 22)) == ()
+    assert decoder.calls == 0
+
+
 def test_a_free_run_in_a_thread() -> None:
     end_ids: frozenset[int] = frozenset()
     buffer, _ = run(
         lambda buffer, stop: free_run(
-            Scripted(counting), Pairs(), Publisher(buffer, 8), end_ids=end_ids, limit=20, stop=stop
+            Scripted(counting), Pairs(), Publisher(buffer, 8), end_ids=end_ids, limit=20, halted=stop.is_set
         )
     )
     assert buffer.snapshot().tokens == tuple(range(8, 28))

@@ -6,9 +6,15 @@ from as2d.errors import InputError
 from as2d.runtime.cores import available_cores, split_cores
 
 
-@pytest.mark.parametrize(("threads", "split"), [(1, (1, 1)), (2, (1, 2)), (3, (2, 3)), (8, (7, 8))])
-def test_the_drafter_has_one_core_and_the_target_never_none(threads: int, split: tuple[int, int]) -> None:
-    assert split_cores(threads) == split
+@pytest.mark.parametrize(
+    ("threads", "beside"), [(1, (1, 1, 1, 1)), (2, (2, 1, 1, 1)), (3, (3, 2, 1, 1)), (8, (8, 7, 6, 5))]
+)
+def test_each_source_has_one_core_and_the_target_never_none(threads: int, beside: tuple[int, ...]) -> None:
+    cores = split_cores(threads)
+    assert tuple(cores.cores_for(drafting) for drafting in range(4)) == beside
+    assert cores.counts(3) == tuple(sorted(set(beside)))
+    assert cores.counts(0) == (threads,)
+    assert (cores.alone, cores.drafting) == beside[:2]
 
 
 @pytest.mark.parametrize("threads", [0, -1])

@@ -8,7 +8,7 @@ import pytest
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel
 from as2d.records import Instruction
-from as2d.runtime.pair import Pair, SpeechWindow
+from as2d.runtime.pair import Pair, PreparedSource, SpeechWindow
 
 ToyFactory = Callable[..., AudioModel]
 WINDOW = SpeechWindow(8000, np.zeros(16_000, np.float32))
@@ -29,16 +29,15 @@ def test_a_drafter_is_loaded_when_it_is_first_needed(target: AudioModel, toy: To
     pair = Pair(target, load, 2)
     assert pair.has_drafter
     assert not loaded
-    assert pair.drafter is pair.drafter
+    assert pair.sources is pair.sources
     assert len(loaded) == 1
 
 
 def test_a_pair_may_have_no_drafter(target: AudioModel) -> None:
     pair = Pair(target, None, 2)
     assert not pair.has_drafter
-    assert pair.drafter is None
-    assert not pair.can_draft(Instruction(), any_language=True)
-    assert pair.prepare(WINDOW, "en", any_language=True).drafter is None
+    assert pair.sources == ()
+    assert pair.prepare(WINDOW, "en", any_language=True).sources == ()
 
 
 @pytest.mark.parametrize(
@@ -52,9 +51,8 @@ def test_a_pair_may_have_no_drafter(target: AudioModel) -> None:
 def test_a_drafter_drafts_what_it_can(
     target: AudioModel, toy: ToyFactory, instruction: Instruction, can: bool
 ) -> None:
-    pair = Pair(target, lambda: toy("hi"), 2)
-    assert pair.can_draft(instruction, any_language=False) is can
-    assert pair.can_draft(instruction, any_language=True)
+    (source,) = Pair(target, lambda: toy("hi"), 2).sources
+    assert source.can_draft(instruction) is can
 
 
 def test_a_prepared_window_keeps_its_place_and_the_detected_language(
@@ -62,8 +60,7 @@ def test_a_prepared_window_keeps_its_place_and_the_detected_language(
 ) -> None:
     prepared = Pair(target, lambda: toy("hi"), 2).prepare(WINDOW, None, any_language=False)
     assert (prepared.start, prepared.end, prepared.language) == (8000, 24_000, "de")
-    assert prepared.drafter is None
-    assert prepared.fault is None
+    assert prepared.sources == (PreparedSource(),)
 
 
 @pytest.mark.parametrize(("language", "any_language", "drafts"), [("en", False, True), ("de", True, True)])
@@ -71,7 +68,7 @@ def test_a_window_is_prepared_for_a_drafter_that_will_draft(
     target: AudioModel, toy: ToyFactory, language: str, any_language: bool, drafts: bool
 ) -> None:
     prepared = Pair(target, lambda: toy("hi"), 2).prepare(WINDOW, language, any_language=any_language)
-    assert (prepared.drafter is not None) is drafts
+    assert (prepared.sources[0].audio is not None) is drafts
 
 
 def test_a_drafter_that_cannot_encode_is_left_out(target: AudioModel, toy: ToyFactory) -> None:
@@ -79,8 +76,7 @@ def test_a_drafter_that_cannot_encode_is_left_out(target: AudioModel, toy: ToyFa
         raise MemoryError("no room")
 
     prepared = Pair(target, lambda: toy("hi", on_prepare=fail), 2).prepare(WINDOW, "en", any_language=False)
-    assert prepared.drafter is None
-    assert prepared.fault == "MemoryError: no room"
+    assert prepared.sources == (PreparedSource(fault="MemoryError: no room"),)
 
 
 def test_a_pair_needs_a_core(target: AudioModel) -> None:

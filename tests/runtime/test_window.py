@@ -1,6 +1,8 @@
 """One window with every kind of bad drafter: the answer is the target's, and the fault is named."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from threading import enumerate as threads
 from time import perf_counter, sleep
@@ -8,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from as2d.drafting.publication import BatchSize
 from as2d.errors import CancelledError
@@ -46,23 +49,30 @@ def drained(run: Iterator[Commit]) -> tuple[list[Commit], WindowRecord]:
 
 def decode(
     target: AudioModel,
-    drafter: AudioModel | None,
+    drafter: AudioModel | Sequence[Any] | None,
     *,
     prepared: bool = True,
     budget: int = 7,
     batch: BatchSize = "word",
     instruction: Instruction = ENGLISH,
     any_language: bool = False,
+    resync: bool = False,
+    cores: int = 2,
 ) -> WindowRecord:
-    pair = Pair(target, (lambda: drafter) if drafter else None, threads=2)
+    models = drafter if isinstance(drafter, Sequence) else [drafter] if drafter else []
+    pair = Pair(target, [partial(_same, model) for model in models], cores)
     window: SpeechWindow | PreparedWindow = SPEECH
     if prepared:
         window = pair.prepare(SPEECH, "en", any_language=any_language)
-    decoding = Decoding("as2d", budget, batch, any_language)
+    decoding = Decoding("as2d", budget, batch, any_language, resync)
     commits, record = drained(run_window(pair, window, instruction, decoding, Event()))
     assert record.commits == tuple(commits)
     assert (record.start, record.end) == (SPEECH.start, SPEECH.end)
     return record
+
+
+def _same(model: Any) -> Any:
+    return model
 
 
 def text_of(record: WindowRecord) -> str:
@@ -71,6 +81,10 @@ def text_of(record: WindowRecord) -> str:
 
 def proposed(record: WindowRecord) -> int:
     return sum(commit.proposed for commit in record.commits)
+
+
+def producers() -> list[str]:
+    return [thread.name for thread in threads() if thread.name == "as2d-producer"]
 
 
 @pytest.fixture
@@ -97,7 +111,7 @@ def test_a_good_drafter_is_used(
     record = decode(target, toy(TEXT), prepared=prepared, batch=batch)
     assert text_of(record) == TEXT
     assert record.drafted
-    assert record.fault is None
+    assert record.faults == ()
     assert sum(commit.accepted for commit in record.commits) > 0
     assert record.producer_done_ms >= record.decode_ms > 0
 
@@ -127,7 +141,7 @@ def test_a_detected_language_decides_who_drafts(toy: ToyFactory, prepared: bool)
         _, record = drained(run_window(pair, window, detected, decoding, Event()))
         assert record.language == "de"
         assert record.drafted is any_language
-        assert record.fault is None
+        assert record.faults == ()
         assert text_of(record) == TEXT
 
 
@@ -219,8 +233,8 @@ def test_a_bad_drafter_changes_nothing(
     assert text_of(record) == TEXT
     assert record.commits[-1].finish_reason == "stop"
     assert record.drafted
-    assert (record.fault is None) == (fault is None)
-    assert (record.fault or "").startswith(fault or "")
+    assert len(record.faults) == (fault is not None)
+    assert "".join(record.faults).startswith(fault or "")
 
 
 def test_tokens_that_no_vocabulary_has_are_not_proposed(toy: ToyFactory) -> None:
@@ -228,7 +242,7 @@ def test_tokens_that_no_vocabulary_has_are_not_proposed(toy: ToyFactory) -> None
     record = decode(toy(unhurried, vocabulary=vocabulary), toy(TEXT))
     assert text_of(record) == TEXT
     assert record.drafted
-    assert record.fault is None
+    assert record.faults == ()
     assert proposed(record) == 0
 
 
@@ -236,7 +250,7 @@ def test_tokens_that_no_vocabulary_has_are_not_proposed(toy: ToyFactory) -> None
 def test_a_drafter_that_cannot_encode(target: AudioModel, toy: ToyFactory, error: BaseException) -> None:
     record = decode(target, toy(TEXT, on_prepare=failing(error)), prepared=False)
     assert text_of(record) == TEXT
-    assert record.fault == f"{type(error).__name__}: {error}"
+    assert record.faults == (f"{type(error).__name__}: {error}",)
 
 
 def test_a_preparation_without_drafter_is_decoded_alone_and_its_fault_is_kept(
@@ -245,14 +259,14 @@ def test_a_preparation_without_drafter_is_decoded_alone_and_its_fault_is_kept(
     record = decode(target, toy(TEXT, on_prepare=failing(ValueError("bad mel"))))
     assert text_of(record) == TEXT
     assert not record.drafted
-    assert record.fault == "ValueError: bad mel"
+    assert record.faults == ("ValueError: bad mel",)
 
 
 def test_a_drafter_that_publishes_late_is_used_from_then_on(toy: ToyFactory) -> None:
     gate = Event()
 
     def said(prefix: Sequence[int]) -> int:
-        if len(prefix) == 40:
+        if len(prefix) == 10:
             gate.set()
         return unhurried(prefix)
 
@@ -262,7 +276,7 @@ def test_a_drafter_that_publishes_late_is_used_from_then_on(toy: ToyFactory) -> 
 
     record = decode(toy(said), toy(late))
     assert text_of(record) == TEXT
-    assert {commit.proposed for commit in record.commits[:39]} == {0}
+    assert {commit.proposed for commit in record.commits[:9]} == {0}
     assert proposed(record) > 0
 
 
@@ -282,7 +296,7 @@ def test_a_drafter_that_hangs_is_left_behind_after_a_second(
     record = decode(target, drafter, prepared=False)
     assert perf_counter() - began < 2.5
     assert text_of(record) == TEXT
-    assert record.fault == "it did not stop within 1 s and was left behind"
+    assert record.faults == ("it did not stop within 1 s and was left behind",)
     assert record.producer_done_ms > 900 + record.decode_ms
 
 
@@ -320,3 +334,156 @@ def test_a_window_ends_where_the_rules_say(toy: ToyFactory, says: str, limit: in
     drafted = decode(toy(says, limit=limit), toy(says))
     assert text_of(alone) == text_of(drafted)
     assert alone.commits[-1].finish_reason == drafted.commits[-1].finish_reason == reason
+
+
+@dataclass
+class Parrot:
+    """A recogniser that says the whole text at its first chunk."""
+
+    name: str = "parrot"
+    languages: tuple[str, ...] = ("en",)
+    heard: list[int] = field(default_factory=list)
+
+    def open(self, language: str, stop: Event) -> "Parrot":
+        return self
+
+    def accept(self, chunk: NDArray[np.float32], *, last: bool) -> str:
+        self.heard.append(len(chunk))
+        return TEXT
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Sharing:
+    """A drafter without an encoder."""
+
+    def __init__(self, model: AudioModel) -> None:
+        self._model = model
+        self.name = "sharing"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def prepare(self, samples: NDArray[np.float32], threads: int) -> Any:
+        raise AssertionError("it has no encoder")
+
+    def share(self, prepared: Any) -> Any:
+        return prepared
+
+
+class Watched:
+    """A target that notes the cores on which it encodes and opens."""
+
+    def __init__(self, model: AudioModel) -> None:
+        self._model = model
+        self.cores: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def prepare(self, samples: NDArray[np.float32], threads: int) -> Any:
+        self.cores.append(threads)
+        return self._model.prepare(samples, threads)
+
+    def open(self, prepared: Any, instruction: Instruction, threads: int) -> Any:
+        self.cores.append(threads)
+        return self._model.open(prepared, instruction, threads)
+
+
+def good(toy: ToyFactory, kind: str) -> Any:
+    return {"drafter": toy(TEXT), "recogniser": Parrot(), "sharing": Sharing(toy(TEXT))}[kind]
+
+
+KINDS = ["drafter", "recogniser", "sharing"]
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_source_is_used(target: AudioModel, toy: ToyFactory, kind: str, prepared: bool) -> None:
+    record = decode(target, [good(toy, kind)], prepared=prepared)
+    assert text_of(record) == TEXT
+    assert record.faults == ()
+    assert sum(commit.accepted for commit in record.commits) > 0
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+@pytest.mark.parametrize("resync", [True, False])
+@pytest.mark.parametrize("kind", [kind for kind in BAD if kind != "is too slow"])
+def test_bad_sources_beside_good_ones_change_nothing(
+    target: AudioModel, toy: ToyFactory, kind: str, resync: bool, prepared: bool
+) -> None:
+    says, fields, fault = BAD[kind]
+    sources = [toy(says, **fields), *(good(toy, kind) for kind in KINDS)]
+    record = decode(target, sources, prepared=prepared, resync=resync, cores=3)
+    assert text_of(record) == TEXT
+    assert [source.name for source in record.sources] == ["toy", "toy", "parrot", "sharing"]
+    assert all(source.drafted for source in record.sources)
+    assert len(record.faults) == (fault is not None)
+    assert "".join(record.faults).startswith(fault or "")
+    assert producers() == []
+
+
+@pytest.mark.parametrize(
+    ("language", "encodes", "decodes"),
+    [("en", 2, 1), (None, 3, 1)],  # without a language the recogniser has nothing to do yet
+)
+def test_sources_that_wait_for_the_target_leave_it_their_cores(
+    toy: ToyFactory, language: str | None, encodes: int, decodes: int
+) -> None:
+    target = Watched(toy(unhurried))
+    pair = Pair(target, [lambda: Sharing(toy(TEXT)), Parrot], threads=3)
+    instruction = Instruction("transcribe", language)
+    run = run_window(pair, SPEECH, instruction, Decoding("as2d", 7, "word", False), Event())
+    assert text_of(drained(run)[1]) == TEXT
+    assert target.cores == [encodes, decodes]
+
+
+def test_a_preparation_has_samples_only_for_a_recogniser(target: AudioModel, toy: ToyFactory) -> None:
+    pair = Pair(target, [Parrot, lambda: toy(TEXT)], threads=2)
+    audio = [source.audio for source in pair.prepare(SPEECH, "en", any_language=False).sources]
+    assert audio[0] is SPEECH.samples
+    assert audio[1] is not None
+    assert not isinstance(audio[1], np.ndarray)
+
+
+@pytest.mark.parametrize("sources", [0, 1, 3])
+def test_a_preparation_of_another_pair_may_be_used(target: AudioModel, toy: ToyFactory, sources: int) -> None:
+    window = Pair(target, lambda: toy(TEXT), threads=2).prepare(SPEECH, "en", any_language=False)
+    pair = Pair(target, [lambda: toy(TEXT)] * sources, threads=2)
+    _, record = drained(run_window(pair, window, ENGLISH, Decoding("as2d", 7, "word", False), Event()))
+    assert text_of(record) == TEXT
+    assert [source.drafted for source in record.sources] == [True, False, False][:sources]
+
+
+def test_a_source_that_is_no_use_is_stopped_within_the_window(toy: ToyFactory) -> None:
+    alive: list[int] = []
+
+    def said(prefix: Sequence[int]) -> int:
+        alive.append(len(producers()))
+        return unhurried(prefix)
+
+    def unhelpful(prefix: Sequence[int]) -> int:
+        sleep(0.001)
+        return 128 + len(prefix) ** 2 % 25  # nothing that is ever said, and no loop
+
+    record = decode(toy(said), toy(unhelpful, limit=10**9))
+    assert text_of(record) == TEXT
+    off = [index for index, commit in enumerate(record.commits) if commit.switched_off]
+    assert len(off) == 1
+    assert all(commit.proposed == 0 for commit in record.commits[off[0] + 1 :])
+    assert (alive[0], alive[-1]) == (1, 0)
+    assert record.faults == ()
+
+
+def test_a_source_that_has_lost_its_place_catches_up_if_it_may(toy: ToyFactory) -> None:
+    def astray(prefix: Sequence[int]) -> int:
+        return recite(prefix) if bytes(prefix[:8]) == TEXT.encode()[:8] else ord("#")
+
+    pure = decode(toy(unhurried), toy(astray))
+    caught_up = decode(toy(unhurried), toy(astray), resync=True)
+    assert text_of(pure) == text_of(caught_up) == TEXT
+    assert all(commit.resync == () for commit in pure.commits)
+    assert sum(commit.accepted for commit in pure.commits) == 0
+    assert sum(len(commit.resync) for commit in caught_up.commits) >= 1
+    assert sum(commit.accepted for commit in caught_up.commits) > 0

@@ -60,7 +60,7 @@ def test_a_drafter_that_fails_is_named_in_the_warnings(
     assert result.tokens == alone.tokens
     assert result.text == TEXT
     assert result.finish_reason == "stop"
-    assert result.warnings == ("the drafter failed, which cost only time: RuntimeError: no luck",)
+    assert result.warnings == ("the drafter toy failed, which cost only time: RuntimeError: no luck",)
 
 
 def test_a_drafter_that_hangs_delays_an_answer_by_a_second(

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from as2d.decoding.align import Cursor, candidates_at, matching_tail
-from as2d.drafting.buffer import Snapshot
+from as2d.decoding.align import candidates_at, matching_tail
+from as2d.decoding.track import Track
 
 
 class Proposal(NamedTuple):
@@ -15,8 +15,7 @@ class Proposal(NamedTuple):
 
 
 def propose(
-    cursors: Sequence[Cursor],
-    snapshots: Sequence[Snapshot],
+    tracks: Sequence[Track],
     committed: Sequence[int],
     limit: int,
     *,
@@ -25,20 +24,21 @@ def propose(
 ) -> Proposal:
     """Up to `limit` candidates of the source whose stream has agreed the longest, the first of equals."""
     offers = {}
-    for source, (cursor, snapshot) in enumerate(zip(cursors, snapshots, strict=True)):
-        candidates = _usable(candidates_at(cursor, snapshot, limit), vocabulary_size, end_ids)
+    for source, track in enumerate(tracks):
+        candidates = _usable(candidates_at(track.cursor, track.snapshot, limit), vocabulary_size, end_ids)
         if candidates:
             offers[source] = candidates
     if not offers:
         return Proposal()
-    source = _best(offers, cursors, snapshots, committed) if len(offers) > 1 else next(iter(offers))
+    source = _best(offers, tracks, committed) if len(offers) > 1 else next(iter(offers))
     return Proposal(offers[source], source)
 
 
-def _best(
-    offers: Iterable[int], cursors: Sequence[Cursor], snapshots: Sequence[Snapshot], committed: Sequence[int]
-) -> int:
-    return max(offers, key=lambda source: matching_tail(cursors[source], committed, snapshots[source].tokens))
+def _best(offers: Iterable[int], tracks: Sequence[Track], committed: Sequence[int]) -> int:
+    def agreement(source: int) -> int:
+        return matching_tail(tracks[source].cursor, committed, tracks[source].snapshot.tokens)
+
+    return max(offers, key=agreement)
 
 
 def _usable(candidates: tuple[int, ...], vocabulary_size: int, end_ids: frozenset[int]) -> tuple[int, ...]:

@@ -11,6 +11,4 @@ from as2d.records import Commit
 
 def decode_alone(target: Decoder, rules: StopRules, threads: int) -> Iterator[Commit]:
     """Decode to the end on `threads` cores without any source."""
-    return decode(
-        target, (), rules, budget=0, cores=CoreSplit(threads, threads), marks=Marks(), vocabulary_size=0
-    )
+    return decode(target, (), rules, budget=0, cores=CoreSplit(threads), marks=Marks(), vocabulary_size=0)

@@ -7,11 +7,15 @@ from as2d.errors import ClosedError, InputError
 
 
 class Snapshot(NamedTuple):
-    """Everything published at one moment; immutable, so it stays true while the writer goes on."""
+    """Everything published at one moment; immutable, so it stays true while the writer goes on.
+
+    `start` is how many committed tokens precede the stream: 0 unless the producer was restarted from them.
+    """
 
     tokens: tuple[int, ...] = ()
     probabilities: tuple[float, ...] = ()
     closed: bool = False
+    start: int = 0
 
 
 class CandidateBuffer:
@@ -37,10 +41,23 @@ class CandidateBuffer:
         before = self._snapshot
         if before.closed:
             raise ClosedError("the candidate buffer is closed; publish before close()")
-        self._snapshot = Snapshot((*before.tokens, *tokens), (*before.probabilities, *probabilities))
+        self._snapshot = before._replace(
+            tokens=(*before.tokens, *tokens), probabilities=(*before.probabilities, *probabilities)
+        )
+
+    def restart(self, start: int) -> None:
+        """Begin a new, open stream behind the first `start` committed tokens. Later streams start later.
+
+        So `start` tells the streams of a buffer apart, each of which is append-only.
+        """
+        if start <= self._snapshot.start:
+            raise InputError(
+                f"a stream that starts at {start} cannot follow one that starts at {self._snapshot.start}"
+            )
+        self._snapshot = Snapshot(start=start)
 
     def close(self, fault: str | None = None) -> None:
-        """Say that nothing more will come, and why if that is a fault. The first fault is kept."""
+        """Say that this stream is complete, and why if that is a fault. The first fault is kept."""
         self._fault = self._fault or fault
         self._snapshot = self._snapshot._replace(closed=True)
 

@@ -1,6 +1,6 @@
 """The thread that drafts beside the target, and the loop that it usually runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event, Thread
 from time import perf_counter
 
@@ -64,23 +64,32 @@ class Producer:
 
 
 def free_run(
-    decoder: Decoder, words: Words, publisher: Publisher, *, end_ids: frozenset[int], limit: int, stop: Event
+    decoder: Decoder,
+    words: Words,
+    publisher: Publisher,
+    *,
+    end_ids: frozenset[int],
+    limit: int,
+    halted: Callable[[], bool],
+    said: Sequence[int] = (),
 ) -> None:
     """Draft greedily from the decoder's own history, one token at a time, and publish word by word.
 
-    Ends at an end id (never published), after `limit` tokens, when the cache is full, in a loop or when told.
+    `said` is forwarded before in one call and not published. Ends at an end id (never published), after `limit`
+    tokens, when the cache is full, in a loop or when halted.
     """
-    token = decoder.root
-    drafted: list[int] = []
-    while len(drafted) < limit and decoder.length < decoder.capacity and not stop.is_set():
-        rows = decoder.forward((token,))
-        token = rows.greedy[0]
+    drafted = list(said)
+    block = (decoder.root, *said)
+    while len(drafted) < limit and decoder.length + len(block) <= decoder.capacity and not halted():
+        rows = decoder.forward(block)
+        token = rows.greedy[-1]
         if token in end_ids:
             break
         drafted.append(token)
-        _publish(words.add(token, rows.probability[0]), publisher)
+        _publish(words.add(token, rows.probability[-1]), publisher)
         if repeats(drafted):
             break
+        block = (token,)
     _publish(words.flush(), publisher)
     publisher.finish()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,3 +132,11 @@ class AudioModel(Protocol):
 
     def output_limit(self, prepared: Any, instruction: Instruction) -> int:
         """The most useful tokens that the prepared audio can plausibly hold."""
+
+
+@runtime_checkable
+class SharesEncoder(Protocol):
+    """A drafter that needs no encoder of its own: it works on what its target has prepared."""
+
+    def share(self, prepared: Any) -> Any:
+        """What this model opens decoders on, made of the target's prepared audio, which it leaves unchanged."""

@@ -1,4 +1,4 @@
-"""How the cores are shared between the target and the drafter."""
+"""How the cores are shared between the target and its sources."""
 
 import os
 
@@ -17,7 +17,7 @@ def available_cores() -> int:
 
 
 def split_cores(threads: int) -> CoreSplit:
-    """One core for the drafter and the others for the target; all for the target when nobody drafts."""
+    """One core for each source that drafts and the others for the target; all for the target when nobody drafts."""
     if threads < 1:
         raise InputError(f"{threads} threads cannot compute anything; use 1 or more")
-    return CoreSplit(drafting=max(1, threads - DRAFTER_THREADS), alone=threads)
+    return CoreSplit(threads)

@@ -1,19 +1,23 @@
-"""A target and its drafter, assembled for this machine."""
+"""A target and its sources, assembled for this machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from as2d.models.contract import AudioModel
+from as2d.models.recognisers.contract import Recogniser
 from as2d.records import Instruction
 from as2d.runtime.cores import split_cores
 from as2d.runtime.exactness import is_exact
+from as2d.runtime.source import Source, source_of
 
 Float32 = NDArray[np.float32]
+Load = Callable[[], AudioModel | Recogniser]
+"""Loads a drafter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,68 +33,73 @@ class SpeechWindow:
         return self.start + len(self.samples)
 
 
+class PreparedSource(NamedTuple):
+    """A window as one source needs it. `audio` is None where it will not draft; `fault` says why if something failed.
+
+    Of the sources that there are, only recognisers keep the samples.
+    """
+
+    audio: Any | None = None
+    fault: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedWindow:
-    """A window from sample `start` to `end`, encoded by the target and, where it can draft, by the drafter.
+    """A window from sample `start` to `end`, encoded by the target and, in the pair's order, by its sources.
 
-    `language` is the detected one. `drafter` is None where nobody will draft, and `fault` says why if something failed.
+    `language` is the detected one.
     """
 
     start: int
     end: int
     target: Any
     language: str
-    drafter: Any | None = None
-    fault: str | None = None
+    sources: tuple[PreparedSource, ...] = ()
 
 
 class Pair:
-    """A target, an optional drafter and the cores that they share.
+    """A target, its sources if any, and the cores that they share.
 
-    `load_drafter` is called when a drafter is first needed: decoding with the target alone never loads one.
+    The sources are loaded when one is first needed: decoding with the target alone never loads any.
     """
 
-    def __init__(
-        self, target: AudioModel, load_drafter: Callable[[], AudioModel] | None, threads: int
-    ) -> None:
+    def __init__(self, target: AudioModel, load_drafters: Load | Sequence[Load] | None, threads: int) -> None:
+        """Give one function that loads a drafter, several, or None."""
         self.target = target
         self.cores = split_cores(threads)
-        self._load_drafter = load_drafter
+        self._loads = (load_drafters,) if callable(load_drafters) else tuple(load_drafters or ())
 
     @property
     def has_drafter(self) -> bool:
-        """Whether there is a drafter, loaded or not."""
-        return self._load_drafter is not None
+        """Whether there is a source, loaded or not."""
+        return bool(self._loads)
 
     @cached_property
-    def drafter(self) -> AudioModel | None:
-        """The drafter, loaded at the first call."""
-        return self._load_drafter() if self._load_drafter else None
+    def sources(self) -> tuple[Source, ...]:
+        """The sources, loaded at the first call."""
+        return tuple(source_of(load()) for load in self._loads)
 
     @cached_property
     def exact(self) -> bool:
-        """Whether decoding with a drafter is bitwise the target alone; probed at the first call."""
-        return is_exact(self.target, self.cores)
-
-    def can_draft(self, instruction: Instruction, *, any_language: bool) -> bool:
-        """Whether there is a drafter for the instruction. `any_language` asks it to draft what it doesn't speak."""
-        if self.drafter is None:
-            return False
-        known = self.drafter.capabilities
-        return any_language or (instruction.language in known.languages and instruction.task in known.tasks)
+        """Whether decoding with the sources is bitwise the target alone; probed at the first call."""
+        return is_exact(self.target, self.cores.counts(len(self._loads)))
 
     def prepare(self, window: SpeechWindow, language: str | None, *, any_language: bool) -> PreparedWindow:
-        """Encode a window with both models in turn, each on all cores; without a language, detect it.
-
-        A drafter that fails is left out, and its fault kept: an answer never depends on it.
-        """
+        """Encode a window with all models in turn, each on all cores; without a language, detect it."""
         threads = self.cores.alone
         target = self.target.prepare(window.samples, threads)
         language = language or self.target.detect_language(target, threads)
-        drafter, fault = None, None
-        if self.drafter and self.can_draft(Instruction(language=language), any_language=any_language):
-            try:
-                drafter = self.drafter.prepare(window.samples, threads)
-            except Exception as error:  # whatever a drafter does, the target answers
-                fault = f"{type(error).__name__}: {error}"
-        return PreparedWindow(window.start, window.end, target, language, drafter, fault)
+        sources = (
+            self._prepare_source(source, window, target)
+            if any_language or source.can_draft(Instruction(language=language))
+            else PreparedSource()
+            for source in self.sources
+        )
+        return PreparedWindow(window.start, window.end, target, language, tuple(sources))
+
+    def _prepare_source(self, source: Source, window: SpeechWindow, target: Any) -> PreparedSource:
+        """A source that fails is left out, and its fault kept: an answer never depends on it."""
+        try:
+            return PreparedSource(source.prepare(window.samples, lambda: target, self.cores.alone))
+        except Exception as error:  # whatever a drafter does, the target answers
+            return PreparedSource(fault=f"{type(error).__name__}: {error}")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from as2d.decoding.tally import Tally
 from as2d.models.contract import AudioModel
-from as2d.records import SAMPLE_RATE, FinishReason, Result, Segment, Stats
+from as2d.records import SAMPLE_RATE, FinishReason, Result, Segment, SourceStats, Stats
 from as2d.runtime.window import WindowRecord
 
 _BY_WEIGHT: tuple[FinishReason, ...] = ("repetition", "length", "stop")
@@ -24,6 +24,7 @@ def make_result(
     """The answer for a recording of `samples` samples. No window with speech gives an empty text."""
     segments = tuple(_segment(target, record) for record in records)
     reason = _finish_reason(records)
+    sources = _sources(records)
     return Result(
         text="".join(target.vocabulary.decode(segment.tokens) for segment in segments).strip(),
         language=_language(records),
@@ -34,8 +35,9 @@ def make_result(
         exact=exact,
         finish_reason=reason,
         truncated=reason in ("length", "repetition"),
-        warnings=(*warnings, *_drafter_warnings(records, method)),
+        warnings=(*warnings, *_drafter_warnings(records, method), *_switch_off_warnings(records, sources)),
         stats=_stats(records, wall_ms),
+        sources=sources,
     )
 
 
@@ -65,13 +67,59 @@ def _language(records: Sequence[WindowRecord]) -> str | None:
 
 def _drafter_warnings(records: Sequence[WindowRecord], method: str) -> list[str]:
     faults = [
-        f"the drafter failed, which cost only time: {record.fault}" for record in records if record.fault
+        f"the drafter {source.name} failed, which cost only time: {source.fault}"
+        for record in records
+        for source in record.sources
+        if source.fault
     ]
-    silent = [record.language for record in records if not (record.drafted or record.fault)]
+    silent = [record.language for record in records if not (record.drafted or record.faults)]
     if method == "as2d" and silent:
         languages = ", ".join(dict.fromkeys(silent))
         faults.append(f"no drafter for {languages}: the target decoded windows alone ({len(silent)})")
     return list(dict.fromkeys(faults))
+
+
+def _switch_off_warnings(records: Sequence[WindowRecord], sources: Sequence[SourceStats]) -> list[str]:
+    return [
+        f"the drafter {source.name} was switched off in {source.switched_off} of {source.windows} windows: "
+        f"{_accepted_a_round(records, index):.1f} accepted tokens a round"
+        for index, source in enumerate(sources)
+        if source.switched_off
+    ]
+
+
+def _accepted_a_round(records: Sequence[WindowRecord], source: int) -> float:
+    """Of the windows in which the source was switched off, up to where it was."""
+    rounds = [
+        commit.accepted if commit.source == source else 0
+        for record in records
+        if (end := _switched_off_at(record, source)) is not None
+        for commit in record.commits[: end + 1]
+    ]
+    return sum(rounds) / len(rounds)
+
+
+def _switched_off_at(record: WindowRecord, source: int) -> int | None:
+    rounds = (index for index, commit in enumerate(record.commits) if source in commit.switched_off)
+    return next(rounds, None)
+
+
+def _sources(records: Sequence[WindowRecord]) -> tuple[SourceStats, ...]:
+    """What each source did in all windows; the same sources in each, as they are the session's."""
+    names = [source.name for source in records[0].sources] if records else []
+    return tuple(_source_stats(name, index, records) for index, name in enumerate(names))
+
+
+def _source_stats(name: str, index: int, records: Sequence[WindowRecord]) -> SourceStats:
+    tally = Tally.of(commit for record in records for commit in record.commits if commit.source == index)
+    return SourceStats(
+        name=name,
+        proposed=tally.proposed,
+        accepted=tally.accepted,
+        windows=sum(record.sources[index].drafted for record in records),
+        switched_off=sum(_switched_off_at(record, index) is not None for record in records),
+        fault=next((fault for record in records if (fault := record.sources[index].fault)), None),
+    )
 
 
 def _stats(records: Sequence[WindowRecord], wall_ms: float) -> Stats:

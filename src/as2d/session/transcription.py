@@ -62,7 +62,7 @@ def answer(
 
 def _decoding(method: Literal["as2d", "target-only"], options: Options) -> Decoding:
     budget = DEFAULT_BUDGET if options.budget is None else options.budget
-    return Decoding(method, budget, options.batch, options.any_language)
+    return Decoding(method, budget, options.batch, options.any_language, options.resync)
 
 
 def _decode_window(
@@ -95,6 +95,8 @@ def _event(commit: Commit, index: int, end: int, text: TextStream, request: Requ
         accepted=commit.accepted,
         source=commit.source,
         finish_reason=commit.finish_reason,
+        switched_off=commit.switched_off,
+        resync=commit.resync,
         window=index,
         end_s=end / SAMPLE_RATE,
         at_ms=_since(request),

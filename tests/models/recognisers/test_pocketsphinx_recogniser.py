@@ -123,7 +123,7 @@ def test_the_answer_is_the_target_s_own(
                 [buffer],
                 rules,
                 budget=7,
-                cores=CoreSplit(1, 1),
+                cores=CoreSplit(1),
                 marks=Marks(words.weak_tokens, words.word_starts),
                 vocabulary_size=words.size,
             )

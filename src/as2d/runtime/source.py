@@ -1,0 +1,159 @@
+"""What can draft a window beside the target: a smaller audio model, or a recogniser that gives text."""
+
+from collections.abc import Callable
+from threading import Event
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from as2d.drafting.buffer import CandidateBuffer
+from as2d.drafting.chunks import free_run_chunks
+from as2d.drafting.producer import free_run
+from as2d.drafting.publication import BatchSize, Publisher
+from as2d.drafting.resync import Requests, draft_and_resync
+from as2d.drafting.retokenise import Retokeniser
+from as2d.drafting.words import SameVocabulary, Words
+from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary
+from as2d.models.recognisers.contract import Recogniser
+from as2d.records import Instruction
+from as2d.runtime.cores import DRAFTER_THREADS
+
+Float32 = NDArray[np.float32]
+Encoded = Callable[[], Any]
+"""Gives the target's prepared audio of the window; waits until there is one."""
+
+
+class Job(NamedTuple):
+    """What a source is to draft, in whose tokens, and where to."""
+
+    instruction: Instruction
+    target: Vocabulary
+    batch: BatchSize
+    requests: Requests | None
+    """Texts to go on from; None unless the producer is to catch up."""
+    buffer: CandidateBuffer
+    stop: Event
+
+
+class Source(Protocol):
+    """Drafts windows. It sees the audio and the instruction, and the target's text only where `requests` say it."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    def can_draft(self, instruction: Instruction) -> bool:
+        """Whether it speaks the language, which is resolved, and does the task."""
+
+    def waits(self, instruction: Instruction) -> bool:
+        """Whether it has nothing to do before the target has encoded a window. The language may be unknown."""
+
+    def prepare(self, samples: Float32, encoded: Encoded, threads: int) -> Any:
+        """Encode one window of mono audio at 16 kHz on that many cores."""
+
+    def draft(self, prepared: Any, job: Job) -> None:
+        """Publish until there is no more to say or the job is stopped."""
+
+
+def source_of(model: AudioModel | Recogniser) -> Source:
+    """The model as a source."""
+    if hasattr(model, "prepare"):
+        return DrafterSource(cast(AudioModel, model))
+    return RecogniserSource(model)
+
+
+class DrafterSource:
+    """An audio model that drafts token by token. One that shares the target's encoder is prepared from its output."""
+
+    def __init__(self, model: AudioModel) -> None:
+        self._model = model
+        self.name = model.name
+
+    def can_draft(self, instruction: Instruction) -> bool:
+        """Whether the model is capable of it."""
+        known = self._model.capabilities
+        return instruction.language in known.languages and instruction.task in known.tasks
+
+    def waits(self, instruction: Instruction) -> bool:  # noqa: ARG002 (it encodes in any language)
+        """Whether it shares the target's encoder."""
+        return isinstance(self._model, SharesEncoder)
+
+    def prepare(self, samples: Float32, encoded: Encoded, threads: int) -> Any:
+        """What the model opens decoders on."""
+        if isinstance(self._model, SharesEncoder):
+            return self._model.share(encoded())
+        return self._model.prepare(samples, threads)
+
+    def draft(self, prepared: Any, job: Job) -> None:
+        """Free-run in the job's language and task, or in the model's own where it lacks them."""
+        model = self._model
+        instruction = _speakable(job.instruction, model)
+        decoder = model.open(prepared, instruction, DRAFTER_THREADS)
+        opening = decoder.length
+
+        def draft(committed: tuple[int, ...], halted: Callable[[], bool]) -> None:
+            decoder.truncate(opening)
+            free_run(
+                decoder,
+                _words(model.vocabulary, job.target),
+                Publisher(job.buffer, job.batch),
+                end_ids=model.end_ids,
+                limit=model.output_limit(prepared, instruction),
+                halted=halted,
+                said=_translated(committed, job.target, model.vocabulary),
+            )
+
+        if job.requests is None:
+            draft((), job.stop.is_set)
+        else:
+            draft_and_resync(draft, job.buffer, job.requests, job.stop)
+
+
+class RecogniserSource:
+    """A recogniser that hears the samples in chunks. It transcribes only, and cannot go on from a given text."""
+
+    def __init__(self, recogniser: Recogniser) -> None:
+        self._recogniser = recogniser
+        self.name = recogniser.name
+
+    def can_draft(self, instruction: Instruction) -> bool:
+        """Whether it transcribes the language."""
+        return instruction.task == "transcribe" and instruction.language in self._recogniser.languages
+
+    def waits(self, instruction: Instruction) -> bool:
+        """Whether the language is not known: it is detected behind the target's encoder."""
+        return instruction.language is None
+
+    def prepare(self, samples: Float32, encoded: Encoded, threads: int) -> Any:  # noqa: ARG002 (it hears samples)
+        """The samples themselves."""
+        return samples
+
+    def draft(self, prepared: Any, job: Job) -> None:
+        """Hear the chunks in the job's language, or in its own where it lacks that."""
+        known, language = self._recogniser.languages, job.instruction.language
+        free_run_chunks(
+            self._recogniser,
+            language if language in known else known[0],
+            prepared,
+            job.target,
+            job.buffer,
+            job.stop,
+        )
+
+
+def _speakable(instruction: Instruction, drafter: AudioModel) -> Instruction:
+    """The instruction, with the drafter's own language and task where it lacks the ones asked for."""
+    known = drafter.capabilities
+    task = instruction.task if instruction.task in known.tasks else known.tasks[0]
+    language = instruction.language if instruction.language in known.languages else known.languages[0]
+    return Instruction(task, language)
+
+
+def _words(drafter: Vocabulary, target: Vocabulary) -> Words:
+    return SameVocabulary(target) if drafter == target else Retokeniser(drafter, target)
+
+
+def _translated(tokens: tuple[int, ...], target: Vocabulary, drafter: Vocabulary) -> tuple[int, ...]:
+    """Committed tokens in the drafter's vocabulary, less half a character at the end."""
+    return tokens if drafter == target else drafter.encode(target.decode(tokens).rstrip("\ufffd"))

@@ -1,0 +1,198 @@
+"""What can draft: audio models with or without an encoder of their own, and recognisers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Event
+from time import perf_counter, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from as2d.drafting.buffer import CandidateBuffer, Snapshot
+from as2d.drafting.producer import Producer
+from as2d.drafting.resync import Requests
+from as2d.models.contract import AudioModel, Vocabulary
+from as2d.models.recognisers.contract import Recogniser
+from as2d.records import Instruction
+from as2d.runtime.source import DrafterSource, Job, RecogniserSource, Source, source_of
+
+ToyFactory = Callable[..., AudioModel]
+ENGLISH = Instruction("transcribe", "en")
+SAMPLES = np.zeros(16_000, np.float32)
+
+
+def no_encoding() -> Any:
+    raise AssertionError("not asked for")
+
+
+@dataclass
+class Parrot:
+    """A recogniser that hears the same words whatever is said."""
+
+    words: str
+    name: str = "parrot"
+    languages: tuple[str, ...] = ("en", "fr")
+    opened: str | None = None
+
+    def open(self, language: str, stop: Event) -> "Parrot":
+        self.opened = language
+        return self
+
+    def accept(self, chunk: NDArray[np.float32], *, last: bool) -> str:
+        return self.words
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Sharing:
+    """A drafter that works on what its target has prepared."""
+
+    def __init__(self, model: AudioModel) -> None:
+        self._model = model
+        self.name = model.name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def prepare(self, samples: NDArray[np.float32], threads: int) -> Any:
+        raise AssertionError("it has no encoder")
+
+    def share(self, prepared: Any) -> Any:
+        return ("shared", prepared)
+
+
+class Upper:
+    """Another vocabulary of bytes, which writes capitals."""
+
+    size = 257
+    weak_tokens: frozenset[int] = frozenset()
+    word_starts: frozenset[int] = frozenset()
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        return tuple(text.upper().encode())
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return bytes(tokens).decode(errors="replace").lower()
+
+    def token_bytes(self, token: int) -> bytes:
+        return bytes([token]).lower() if token < 256 else b""
+
+
+def draft(
+    source: Source,
+    target: Vocabulary,
+    instruction: Instruction = ENGLISH,
+    committed: tuple[int, ...] | None = None,
+) -> Snapshot:
+    """What it has published when it has nothing more to say, behind the committed tokens if there are any."""
+    buffer = CandidateBuffer()
+    requests: Requests = SimpleQueue()
+
+    def work(buffer: CandidateBuffer, stop: Event) -> None:
+        prepared = source.prepare(SAMPLES, no_encoding, 1)
+        asked = requests if committed else None
+        source.draft(prepared, Job(instruction, target, "word", asked, buffer, stop))
+
+    producer = Producer(work, buffer)
+    producer.start()
+    if committed:
+        requests.put(committed)
+        end = perf_counter() + 5
+        while not (buffer.snapshot().start and buffer.snapshot().closed):
+            assert perf_counter() < end
+            sleep(0.001)
+        requests.put(None)
+    assert producer.join(5)
+    assert buffer.fault is None
+    return buffer.snapshot()
+
+
+def text_of(snapshot: Snapshot) -> str:
+    return bytes(snapshot.tokens).decode()
+
+
+def test_a_model_is_known_by_what_it_can_do(toy: ToyFactory) -> None:
+    parrot: Recogniser = Parrot("polly")
+    assert isinstance(source_of(toy("hi")), DrafterSource)
+    assert isinstance(source_of(parrot), RecogniserSource)
+    assert (source_of(toy("hi")).name, source_of(parrot).name) == ("toy", "parrot")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "drafter", "recogniser"),
+    [
+        (ENGLISH, True, True),
+        (Instruction("transcribe", "fr"), False, True),
+        (Instruction("translate", "fr"), False, False),
+    ],
+)
+def test_a_source_drafts_what_it_can(
+    toy: ToyFactory, instruction: Instruction, drafter: bool, recogniser: bool
+) -> None:
+    assert DrafterSource(toy("hi")).can_draft(instruction) is drafter
+    assert RecogniserSource(Parrot("")).can_draft(instruction) is recogniser
+
+
+def test_a_drafter_with_an_encoder_waits_for_nobody(toy: ToyFactory) -> None:
+    source = DrafterSource(toy("hi"))
+    assert not source.waits(Instruction(language=None))
+    assert source.prepare(SAMPLES, no_encoding, 1).samples == len(SAMPLES)
+
+
+def test_a_drafter_without_encoder_waits_for_the_target_s(toy: ToyFactory) -> None:
+    source = source_of(Sharing(toy("hi")))
+    assert source.waits(ENGLISH)
+    assert source.prepare(SAMPLES, lambda: "encoded", 1) == ("shared", "encoded")
+
+
+def test_a_recogniser_needs_the_samples_and_a_language() -> None:
+    source = RecogniserSource(Parrot(""))
+    assert source.prepare(SAMPLES, no_encoding, 1) is SAMPLES
+    assert source.waits(Instruction(language=None))
+    assert not source.waits(ENGLISH)
+
+
+def test_a_recogniser_publishes_in_the_target_s_tokens(toy: ToyFactory) -> None:
+    parrot = Parrot("and so")
+    stream = draft(RecogniserSource(parrot), toy("").vocabulary)
+    assert text_of(stream) == " and so"
+    assert parrot.opened == "en"
+
+
+def test_a_recogniser_hears_its_own_language_where_it_lacks_the_one_asked_for(toy: ToyFactory) -> None:
+    parrot = Parrot("und so", languages=("fr",))
+    draft(RecogniserSource(parrot), toy("").vocabulary, instruction=Instruction("transcribe", "de"))
+    assert parrot.opened == "fr"
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_drafter_publishes_in_the_target_s_tokens(toy: ToyFactory, same: bool) -> None:
+    drafter = toy("One two three") if same else toy("ONE TWO THREE", vocabulary=Upper())
+    target = drafter.vocabulary if same else toy("").vocabulary
+    stream = draft(DrafterSource(drafter), target)
+    assert text_of(stream).lower() == "one two three"
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_drafter_that_is_asked_goes_on_from_the_committed_text(toy: ToyFactory, same: bool) -> None:
+    drafter = toy("One two three") if same else toy("ONE TWO THREE", vocabulary=Upper())
+    target = drafter.vocabulary if same else toy("").vocabulary
+    stream = draft(DrafterSource(drafter), target, committed=tuple(b"One tw"))
+    assert stream.start == len("One tw")
+    assert text_of(stream).lower() == "o three"
+
+
+def test_half_a_character_at_the_end_is_left_out(toy: ToyFactory) -> None:
+    heard = []
+
+    def step(prefix: Sequence[int]) -> int:
+        heard.append(bytes(prefix))
+        return 256
+
+    target = toy("").vocabulary
+    draft(DrafterSource(toy(step, vocabulary=Upper())), target, committed=tuple("caf\u00e9".encode()[:-1]))
+    assert heard[-1] == b"CAF"
