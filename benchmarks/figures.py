@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from as2d.records import FinishReason
 
@@ -129,7 +129,15 @@ def total_drafting(windows: Iterable[MeasuredWindow]) -> Drafting:
     )
 
 
-def languages(windows: Iterable[MeasuredWindow]) -> str:
+class Spoken(Protocol):
+    """What has a language."""
+
+    @property
+    def language(self) -> str:
+        """Its ISO 639-1 code."""
+
+
+def languages(windows: Iterable[Spoken]) -> str:
     """How many windows there are in each language, the most first."""
     counts = Counter(window.language for window in windows)
     return ", ".join(f"{language} {count}" for language, count in counts.most_common())

@@ -3,35 +3,25 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
-from threading import Event
 from time import perf_counter
 from typing import Literal, NamedTuple, TypeVar
 
-from as2d.decoding.tally import Tally
 from as2d.models.whisper.drafter import load_whisper_drafter
 from as2d.models.whisper.model import WhisperModel, WhisperPrepared, load_whisper
 from as2d.models.whisper.prompt import prompt_tokens
 from as2d.records import SAMPLE_RATE, Instruction
 from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
-from as2d.runtime.window import Decoding, WindowRecord, run_window
-from as2d.session import DEFAULT_DRAFTER, DEFAULT_MODEL
-from as2d.session.answer import useful_tokens
+from as2d.runtime.window import Decoding, WindowRecord
+from as2d.session import DEFAULT_MODEL
 from benchmarks.corpus import Clip
-from benchmarks.figures import DECODERS, Contender, Drafting, MeasuredWindow, Timing, median_timing
+from benchmarks.figures import DECODERS, Contender, MeasuredWindow, Timing, median_timing
 from benchmarks.peers import FasterWhisper
+from benchmarks.runs import Run, run_to_end, summed
 
 CORES = 2
 """Cores of the contenders that are given more than one."""
 
 T = TypeVar("T")
-
-
-class _Run(NamedTuple):
-    """One decode by one of our contenders."""
-
-    record: WindowRecord
-    tokens: tuple[int, ...]
-    call_ms: float
 
 
 class Window(NamedTuple):
@@ -50,7 +40,7 @@ class Bench:
     def __init__(self, peer: FasterWhisper, budget: int, repeats: int) -> None:
         """`budget` caps the candidates of AS²D's rounds; each decode is done `repeats` times."""
         self.target = load_whisper(DEFAULT_MODEL)
-        self.drafter = load_whisper_drafter(DEFAULT_DRAFTER)
+        self.drafter = load_whisper_drafter("whisper-tiny.en")
         self.repeats = repeats
         self.budget = budget
         self._peer = peer
@@ -76,7 +66,7 @@ class Bench:
     def measure(self, window: Window) -> MeasuredWindow:
         """Decode a window with all contenders in turn; the order rotates from window to window and repeat to repeat."""
         encoded = self._peer.encode(window.speech.samples)
-        ours: dict[Contender, list[_Run]] = defaultdict(list)
+        ours: dict[Contender, list[Run]] = defaultdict(list)
         peers: list[tuple[tuple[int, ...], float]] = []
         for repeat in range(self.repeats):
             for contender in rotated(DECODERS, self._measured + repeat):
@@ -90,7 +80,7 @@ class Bench:
     def _measured_window(
         self,
         window: Window,
-        ours: dict[Contender, list[_Run]],
+        ours: dict[Contender, list[Run]],
         peers: Sequence[tuple[tuple[int, ...], float]],
     ) -> MeasuredWindow:
         prepared, record = window.prepared, window.reference
@@ -115,23 +105,16 @@ class Bench:
             timings=timings | {Contender.PEER: Timing(*[median(time for _, time in peers)] * 4)},
             target_cross_ms=target_cross,
             drafter_cross_ms=drafter_cross,
-            drafting=_drafting(ours[Contender.AS2D]),
+            drafting=summed(ours[Contender.AS2D]),
         )
 
-    def _our_run(self, window: Window, contender: Contender) -> _Run:
+    def _our_run(self, window: Window, contender: Contender) -> Run:
         pair = self._one_core if contender is Contender.ONE_CORE else self._pair
         return self._run(pair, window.prepared, "as2d" if contender is Contender.AS2D else "target-only")
 
-    def _run(self, pair: Pair, prepared: PreparedWindow, method: Literal["as2d", "target-only"]) -> _Run:
+    def _run(self, pair: Pair, prepared: PreparedWindow, method: Literal["as2d", "target-only"]) -> Run:
         decoding = Decoding(method, self.budget, "word", any_language=False)
-        start = perf_counter()
-        run = run_window(pair, prepared, Instruction(language=prepared.language), decoding, Event())
-        while True:
-            try:
-                next(run)
-            except StopIteration as stop:
-                record: WindowRecord = stop.value
-                return _Run(record, useful_tokens(self.target, record), _since(start))
+        return run_to_end(pair, prepared, prepared.language, decoding)
 
     def _peer_run(self, window: Window, encoded: object) -> tuple[tuple[int, ...], float]:
         """Tokens and milliseconds of faster-whisper."""
@@ -158,23 +141,9 @@ def rotated(items: Sequence[T], by: int) -> list[T]:
     return [*items[first:], *items[:first]]
 
 
-def _timing(run: _Run, charge: float) -> Timing:
+def _timing(run: Run, charge: float) -> Timing:
     record = run.record
     return Timing(record.decode_ms, record.producer_done_ms, run.call_ms, run.call_ms + charge)
-
-
-def _drafting(runs: Sequence[_Run]) -> Drafting:
-    tally = Tally.of(commit for run in runs for commit in run.record.commits)
-    return Drafting(
-        committed=tally.tokens,
-        useful=tally.useful,
-        proposed=tally.proposed,
-        accepted=tally.accepted,
-        rounds=tally.rounds,
-        k1_rounds=tally.k1_rounds,
-        drafted=any(run.record.drafted for run in runs),
-        faults=tuple(fault for run in runs for fault in run.record.faults),
-    )
 
 
 def _since(start: float) -> float:

@@ -6,6 +6,7 @@
     * UnsupportedError: an option that this model does not have
   * ModelError
     * ModelNotFoundError (LookupError): no such name, folder or installed package
+      * MissingExtraError (ImportError): an optional dependency that is not installed
     * ModelDamagedError (ValueError): a file that is cut short or has the wrong digest
   * CacheError (OSError): the cache folder cannot be used
   * CancelledError: the request was cancelled
@@ -35,6 +36,10 @@ class ModelError(As2dError):
 
 class ModelNotFoundError(ModelError, LookupError):
     """No folder or installed package holds the model."""
+
+
+class MissingExtraError(ModelNotFoundError, ImportError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
 
 
 class ModelDamagedError(ModelError, ValueError):

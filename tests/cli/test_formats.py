@@ -5,7 +5,7 @@ import json
 import pytest
 
 from as2d.cli.formats import WRITERS, Format, timestamp
-from as2d.records import Event, Result, Segment, Stats
+from as2d.records import Event, Result, Segment, SourceStats, Stats
 
 
 def result(*texts: str) -> Result:
@@ -22,6 +22,7 @@ def result(*texts: str) -> Result:
         truncated=False,
         warnings=(),
         stats=Stats(),
+        sources=(SourceStats("self"),),
     )
 
 
@@ -80,3 +81,4 @@ def test_json_is_one_line() -> None:
         assert text.count("\n") == 1
         assert '"file": "日本.wav"' in text
         assert json.loads(text)["text"] == "One\ntwo"
+        assert "sources" not in json.loads(text)

@@ -1,17 +1,21 @@
 """`as2d models`."""
 
 import io
+import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
 from as2d.cli import models
 from as2d.cli.models import app
-from as2d.errors import ModelNotFoundError
+from as2d.errors import InputError, ModelNotFoundError
 from as2d.models.store import KNOWN
+from as2d.models.whisper.low_rank import Calibration
+from as2d.models.whisper.model import WhisperModel
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +60,85 @@ def test_path_prints_the_files(name: str, files: int) -> None:
 def test_path_of_an_unknown_model_raises() -> None:
     result = CliRunner().invoke(app, ["path", "whisper-huge"])
     assert isinstance(result.exception, ModelNotFoundError)
+
+
+@pytest.fixture
+def _loaded(tiny: WhisperModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No graph of the model is built again."""
+    monkeypatch.setattr(models, "load_whisper", lambda _: tiny)
+
+
+@pytest.mark.usefixtures("_loaded")
+def test_calibrate_writes_a_calibration_that_loads(clips: Path, tmp_path: Path) -> None:
+    out = tmp_path / "head.npz"
+    assert (
+        CliRunner().invoke(app, ["calibrate", "whisper-tiny.en", str(clips), "--out", str(out)]).exit_code
+        == 0
+    )
+    with np.load(out) as arrays:
+        assert arrays["mean"].shape == (384,)
+        assert arrays["covariance"].shape == (384, 384)
+
+
+@pytest.mark.usefixtures("_loaded")
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        (None, "cannot read .*manifest.jsonl"),
+        ("{}", "is malformed"),
+        ("[]", "is malformed"),
+        ("no JSON", "is malformed"),
+        ("", "no clip .* is for calibration"),
+        ('{"id": "jfk", "path": "jfk.flac", "language": "en"}', "no clip .* is for calibration"),
+        (
+            '{"id": "ls-3080-5032-0007", "path": "a.flac", "language": "fr"}',
+            "in a language of whisper-tiny.en",
+        ),
+        (
+            '{"id": "ls-3080-5032-0007", "path": "a.flac", "language": "en", "kind": "format"}',
+            "no clip .* is for calibration",
+        ),
+    ],
+)
+def test_calibrate_says_what_is_wrong_with_a_corpus(
+    manifest: str | None, message: str, tmp_path: Path
+) -> None:
+    if manifest is not None:
+        (tmp_path / "manifest.jsonl").write_text(manifest)
+    result = CliRunner().invoke(
+        app, ["calibrate", "whisper-tiny.en", str(tmp_path), "--out", str(tmp_path / "head.npz")]
+    )
+    assert isinstance(result.exception, InputError)
+    assert re.search(message, str(result.exception))
+    assert not (tmp_path / "head.npz").exists()
+
+
+def test_calibrate_an_unknown_model(clips: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["calibrate", "whisper-huge", str(clips), "--out", str(tmp_path / "head.npz")]
+    )
+    assert isinstance(result.exception, ModelNotFoundError)
+
+
+@pytest.mark.usefixtures("_loaded")
+@pytest.mark.parametrize(("out", "message"), [("none/head.npz", "no folder"), ("", "cannot write")])
+def test_calibrate_to_where_nothing_can_be_written(
+    out: str, message: str, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = np.eye(4, dtype=np.float32)
+    monkeypatch.setattr(models, "calibrate", lambda *_: Calibration.of(states))
+    result = CliRunner().invoke(
+        app, ["calibrate", "whisper-tiny.en", str(clips), "--out", str(tmp_path / out)]
+    )
+    assert isinstance(result.exception, InputError)
+    assert message in str(result.exception)
+
+
+def test_a_limit_draws_clips_by_the_seed() -> None:
+    named = [models.ManifestClip(f"clip-{number}", Path("x"), "en") for number in range(100)]
+    everything = models.drawn_clips(named, ["en"])
+    assert everything == sorted(everything)
+    drawn = [models.drawn_clips(named, ["en"], 10, seed) for seed in (1, 1, 2)]
+    assert len(drawn[0]) == 10
+    assert set(drawn[0]) < set(everything)
+    assert drawn[0] == drawn[1] != drawn[2]

@@ -32,7 +32,7 @@ def test_commits_stream_and_an_interrupt_ends_them(long_wav: Path) -> None:
 
 
 def test_a_reader_that_leaves(long_wav: Path) -> None:
-    with start(long_wav, "--output-format", "jsonl") as process:
+    with start(long_wav, "--output-format", "jsonl", "--method", "target-only") as process:
         assert process.stdout
         assert process.stderr
         process.stdout.readline()
@@ -51,7 +51,7 @@ def test_a_full_disk_behind_stdout(jfk: Path) -> None:
 
 def test_a_terminal_shows_the_bar_and_the_pipe_only_text(long_wav: Path) -> None:
     ours, theirs = os.openpty()
-    with start(long_wav, stderr=theirs) as process:
+    with start(long_wav, "--method", "target-only", stderr=theirs) as process:
         os.close(theirs)
         out, _ = process.communicate()
         screen = read_all(ours)
@@ -59,7 +59,7 @@ def test_a_terminal_shows_the_bar_and_the_pipe_only_text(long_wav: Path) -> None
     assert out.count(b"ask not what your country") == 3
     assert b"\x1b" not in out
     assert b"/ 0:34" in screen
-    assert screen.rstrip().endswith(b"method target-only")
+    assert screen.rstrip().endswith(b"method target-only, drafters -")
 
 
 def read_all(terminal: int) -> bytes:

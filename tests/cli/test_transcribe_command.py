@@ -1,5 +1,6 @@
 """`as2d transcribe` on real speech and the real models: formats, methods, several files, stdin, what is said."""
 
+import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 
 from as2d import Result, Session
 from as2d.cli import transcribe
+from as2d.configuration import selection
+from as2d.configuration.method import Evidence, Times, Trial
 
 Run = Callable[..., Any]
 
@@ -39,25 +42,26 @@ COMMIT = [
 SUMMARY = re.compile(
     r"as2d: (?P<file>.+): audio (?P<audio>[\d.]+) s, wall [\d.]+ s, RTFx [\d.]+, encode \d+ ms, "
     r"decode (?P<speed>\d+) tok/s, acceptance (?P<acceptance>-|[01]\.\d\d), coverage (-|[01]\.\d\d), "
-    r"rounds (?P<rounds>\d+), K=1 share (-|[01]\.\d\d), method (?P<method>as2d|target-only)"
+    r"rounds (?P<rounds>\d+), K=1 share (-|[01]\.\d\d), method (?P<method>as2d|target-only), drafters (?P<drafters>\S+)"
 )
 
 
 def test_the_text_and_nothing_else_is_on_stdout(run: Run, jfk: Path) -> None:
-    outcome = run("transcribe", jfk)
+    outcome = run("transcribe", jfk, "--method", "target-only")
     assert (outcome.status, outcome.out) == (0, JFK + "\n")
     match = SUMMARY.fullmatch(outcome.err.rstrip("\n"))
     assert match
     assert match["file"] == str(jfk)
     assert match["audio"] == "11.0"
     assert match["acceptance"] == "-"
-    assert match["method"] == "target-only"
+    assert (match["method"], match["drafters"]) == ("target-only", "-")
 
 
 def test_drafting_is_part_of_the_summary(run: Run, jfk: Path) -> None:
     match = SUMMARY.fullmatch(run("transcribe", jfk, "--method", "as2d").err.rstrip("\n"))
     assert match
     assert match["method"] == "as2d"
+    assert match["drafters"] in ("self", "whisper-tiny.en")
     assert float(match["acceptance"]) > 0
 
 
@@ -77,13 +81,14 @@ def test_every_method_gives_the_same_tokens(run: Run, clips: Path, clip: str) ->
         run("transcribe", clips / clip, "--output-format", "json", "--method", method).objects[0]
         for method in ("target-only", "as2d", "auto")
     ]
-    assert [result["method"] for result in results] == ["target-only", "as2d", "target-only"]
+    assert [result["method"] for result in results[:2]] == ["target-only", "as2d"]
     assert all(result["exact"] for result in results)
     assert results[0]["tokens"] == results[1]["tokens"] == results[2]["tokens"] != []
 
 
-def test_a_language_without_drafter_is_said(run: Run, clips: Path) -> None:
-    outcome = run("transcribe", clips / "fleurs-de-003.ogg", "--method", "as2d")
+def test_a_language_without_drafter_is_said(run_fresh: Run, clips: Path) -> None:
+    drafter = ("--drafter", "whisper-tiny.en", "--method", "as2d")
+    outcome = run_fresh("transcribe", clips / "fleurs-de-003.ogg", *drafter)
     assert outcome.lines[0].startswith(f"as2d: warning: {clips / 'fleurs-de-003.ogg'}: no drafter for de")
 
 
@@ -170,7 +175,7 @@ def test_model_options_reach_the_session(
 ) -> None:
     calls: list[tuple[Any, ...]] = []
 
-    def opened(model: str, drafter: str | None, **options: Any) -> Session:
+    def opened(model: str, drafter: Any, **options: Any) -> Session:
         calls.append((model, drafter, options))
         return Session(model, drafter, **options)
 
@@ -180,8 +185,32 @@ def test_model_options_reach_the_session(
     assert calls == [("whisper-base", None, {"precision": "fp32", "threads": 1})]
     assert outcome.out == JFK + "\n"
     assert re.fullmatch(
-        r"as2d: whisper-base \(fp32\), drafter none: loaded in [\d.]+ s; cores 1.*", outcome.lines[0]
+        r"as2d: whisper-base \(fp32\), drafters none, cores 1: loaded in [\d.]+ s", outcome.lines[0]
     )
+
+
+def test_several_drafters_and_resync_reach_the_session(run_fresh: Run, jfk: Path) -> None:
+    arguments = ("--drafter", "self", "--drafter", "whisper-tiny.en", "--threads", "3", "--resync")
+    outcome = run_fresh("transcribe", jfk, *arguments, "--method", "as2d", "--verbose")
+    assert outcome.out == JFK + "\n"
+    assert "drafters self, whisper-tiny.en, cores 3 (1 beside the drafters): loaded in" in outcome.lines[0]
+    match = SUMMARY.fullmatch(outcome.lines[-1])
+    assert match
+    assert match["drafters"] == "self+whisper-tiny.en"
+
+
+def test_a_machine_is_measured_once_and_that_is_said(run_fresh: Run, jfk: Path, monkeypatch: Any) -> None:
+    def measured(*_: Any) -> Evidence:
+        logging.getLogger("as2d.configuration.measure").info("measuring this machine once")
+        return Evidence((Trial(frozenset(), {"english": Times(9, 90)}),), {})
+
+    monkeypatch.setattr(selection, "evidence_of", measured)
+    first, *others = run_fresh("transcribe", jfk).lines
+    assert first == "as2d: measuring this machine once"
+    assert len(others) == 1
+    assert run_fresh("transcribe", jfk, "--quiet").err == ""
+    verbose = run_fresh("transcribe", jfk, "--verbose").lines
+    assert verbose[2] == "as2d: measured on this machine: alone: english 9 ms prepared, 90 ms not"
 
 
 def test_several_files_are_paragraphs(run: Run, jfk: Path, long_wav: Path, long_result: Result) -> None:
@@ -242,7 +271,7 @@ def test_a_file_that_fails_leaves_no_output(run: Run, tmp_path: Path) -> None:
 def test_quiet_and_verbose(run: Run, jfk: Path) -> None:
     assert run("transcribe", jfk, "--quiet").err == ""
     loaded, details, summary = run("transcribe", jfk, "--verbose").lines
-    assert "whisper-base (int8), drafter whisper-tiny.en: loaded in" in loaded
+    assert "whisper-base (int8), drafters the best of self, whisper-tiny.en, cores " in loaded
     assert "language en, exact yes, finish stop, windows with speech 1, tokens 25" in details
     assert SUMMARY.fullmatch(summary)
 

@@ -137,6 +137,8 @@ def test_no_speech_is_an_empty_text(
         (("--drafter", "nobody"), ("nobody", "as2d models list")),
         (("--threads", "0"), ("use 1 or more",)),
         (("--method", "as2d", "--drafter", "none"), ("needs a drafter",)),
+        (("--drafter", "none", "--drafter", "self"), ("contradicts",)),
+        (("--drafter", "auto", "--drafter", "self"), ("name others without it",)),
     ],
 )
 def test_models_that_cannot_be_used(run_fresh: Run, jfk: Path, arguments: Any, words: Any) -> None:

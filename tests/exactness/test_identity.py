@@ -5,12 +5,12 @@ And a target that is not exact is caught, by the probe and by the comparison.
 
 import json
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from as2d.drafting.publication import BatchSize
 from as2d.errors import AudioError
-from as2d.models.contract import AudioModel, Decoder
+from as2d.models.contract import AudioModel
 from as2d.models.whisper.build import DecoderPlan, assemble
 from as2d.models.whisper.decoder import WhisperDecoder
 from as2d.models.whisper.model import WhisperModel
-from as2d.records import Result
+from as2d.records import SAMPLE_RATE, Result
 from as2d.runtime.exactness import WIDTHS, probe
+from as2d.runtime.window import WindowRecord
 from as2d.session import PreparedRecording, Session
 
 CLIPS = Path(__file__).parent.parent / "clips"
@@ -34,25 +35,12 @@ OTHERS = [clip for clip in ALL if clip["language"] != "en"]
 CORPUS = os.environ.get("AS2D_CORPUS")
 BUDGETS = (1, 3, 7, 15, 24)
 THREADS = (1, 2)
-
-
-class Patient:
-    """A target that begins when its drafter has said everything.
-
-    A drafter that does not speak the language, or is as slow as the target, is otherwise hardly ever ahead.
-    """
-
-    def __init__(self, model: AudioModel) -> None:
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def open(self, *arguments: Any) -> Decoder:
-        for thread in threading.enumerate():
-            if thread.name == "as2d-producer":
-                thread.join()
-        return self._model.open(*arguments)
+OWN_BUDGETS = (24, 7)
+"""Of the target's own decoder on one and on two threads."""
+FEW = 8
+"""Tokens; of fewer, all may be said before a drafter is heard."""
+WHOLE = 100
+"""Recordings at least of a corpus that says something about languages."""
 
 
 class Counts(NamedTuple):
@@ -65,19 +53,24 @@ class Counts(NamedTuple):
 class Comparison:
     """Sessions on one and two threads that share their models, and so prepared audio."""
 
-    def __init__(self, target: AudioModel, drafter: AudioModel, closing: ExitStack) -> None:
+    def __init__(
+        self, target: AudioModel, drafter: AudioModel, patient: AudioModel, closing: ExitStack
+    ) -> None:
+        """`patient` is the target that begins when its drafter has said everything."""
+
         def sessions(model: AudioModel) -> list[Session]:
             return [closing.enter_context(Session(model, drafter, threads=threads)) for threads in THREADS]
 
         self._live = sessions(target)
-        self._patient = sessions(cast(AudioModel, Patient(target)))
+        self._patient = sessions(patient)
 
     def prepare(self, path: Path) -> PreparedRecording:
         return self._live[-1].prepare(path, any_language=True)
 
     def alone(self, recording: PreparedRecording) -> Result:
         """The target's answer, which does not depend on the threads."""
-        one, two = (session.transcribe(recording, method="target-only") for session in self._live)
+        requests = [session.submit(recording, method="target-only") for session in self._live]
+        one, two = (request.result() for request in requests)
         assert same(one) == same(two)
         return one
 
@@ -98,6 +91,8 @@ class Comparison:
 
 
 Compare = Callable[[AudioModel, AudioModel], Comparison]
+Prepare = Callable[[Path], PreparedRecording]
+Ask = Callable[..., list[WindowRecord]]
 
 
 def same(result: Result) -> tuple[Any, ...]:
@@ -106,10 +101,10 @@ def same(result: Result) -> tuple[Any, ...]:
 
 
 @pytest.fixture(scope="session")
-def comparing() -> Iterator[Compare]:
+def comparing(patient: Callable[[AudioModel], AudioModel]) -> Iterator[Compare]:
     """Makes a Comparison of a target and a drafter."""
     with ExitStack() as closing:
-        yield lambda target, drafter: Comparison(target, drafter, closing)
+        yield lambda target, drafter: Comparison(target, drafter, patient(target), closing)
 
 
 @pytest.fixture(scope="session")
@@ -126,10 +121,15 @@ def compare(
     batches: Sequence[BatchSize] = ("word",),
 ) -> Counts:
     """Assert that every answer is the target's; count what was drafted."""
-    expected = same(comparison.alone(recording))
+    expected = comparison.alone(recording)
+    return count(expected, comparison.drafted(recording, patient=patient, batches=batches))
+
+
+def count(expected: Result, results: Iterable[Result]) -> Counts:
+    """The candidates of answers that must be the expected one."""
     counts = Counts()
-    for result in comparison.drafted(recording, patient=patient, batches=batches):
-        assert same(result) == expected
+    for result in results:
+        assert same(result) == same(expected)
         assert result.exact
         assert not any("failed" in warning for warning in result.warnings)
         stats = result.stats
@@ -168,14 +168,14 @@ def test_a_drafter_that_speaks_the_language_changes_no_token(
 @pytest.fixture
 def noisy(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
     """Rows of a call that is wider than one token are a little off, as with kernels that depend on the width."""
-    exact, random = WhisperDecoder.scores, np.random.default_rng(0)
+    exact, random = WhisperDecoder._call, np.random.default_rng(0)  # what both `forward` and `scores` rest on
 
-    def scores(self: WhisperDecoder, tokens: Sequence[int]) -> NDArray[np.float32]:
+    def call(self: WhisperDecoder, tokens: Sequence[int]) -> NDArray[np.float32]:
         rows = exact(self, tokens)
         noise = random.normal(0, 4, rows.shape).astype(np.float32)
         return rows + noise if len(tokens) > 1 else rows
 
-    monkeypatch.setattr(WhisperDecoder, "scores", scores)
+    monkeypatch.setattr(WhisperDecoder, "_call", call)
 
 
 @pytest.mark.usefixtures("noisy")
@@ -211,15 +211,84 @@ def recordings() -> Iterator[Any]:
             yield pytest.param(entry, id=entry["id"])
 
 
-@pytest.mark.parametrize("entry", list(recordings()))
-def test_a_drafter_changes_no_token(comparison: Comparison, entry: dict[str, Any]) -> None:
-    """Other languages are drafted by force, by a drafter that is far ahead; English by one that runs beside."""
+class Heard(NamedTuple):
+    """A recording of the corpus that is prepared for every drafter, and the target's answer."""
+
+    entry: dict[str, Any]
+    recording: PreparedRecording
+    alone: Result
+
+    @property
+    def english(self) -> bool:
+        return bool(self.entry["language"] == "en")
+
+
+@pytest.fixture(scope="module", params=list(recordings()))
+def heard(request: pytest.FixtureRequest, prepare: Prepare, comparison: Comparison) -> Heard:
+    """All tests of one recording follow each other, so that it is prepared once."""
+    entry: dict[str, Any] = request.param
     try:
-        recording = comparison.prepare(Path(CORPUS or "") / entry["path"])
+        recording = prepare(Path(CORPUS or "") / entry["path"])
     except AudioError as error:
         if entry["kind"] != "format":
             raise
         pytest.skip(f"not audio: {error}")
-    english = entry["language"] == "en"
-    counts = compare(comparison, recording, patient=not english)
-    assert counts.proposed > 0 or english or not recording.windows
+    return Heard(entry, recording, comparison.alone(recording))
+
+
+@pytest.fixture(scope="module")
+def proposals() -> dict[str, int]:
+    """For each recording of the corpus that was decoded, the candidates of the target's own decoder."""
+    return {}
+
+
+def test_a_drafter_changes_no_token(comparison: Comparison, heard: Heard) -> None:
+    """Other languages are drafted by force, by a drafter that is far ahead; English by one that runs beside."""
+    results = comparison.drafted(heard.recording, patient=not heard.english)
+    counts = count(heard.alone, results)
+    assert counts.proposed > 0 or heard.english or not heard.recording.windows
+
+
+@pytest.mark.parametrize("names", [("self",), ("self", "tiny.en")], ids="+".join)
+def test_the_target_s_own_decoder_changes_no_token(
+    ask: Ask, heard: Heard, names: Sequence[str], proposals: dict[str, int]
+) -> None:
+    """The answers on one and on two threads are given side by side."""
+    pace = "live" if heard.english else "patient"
+
+    def answer(budget: int, threads: int) -> list[WindowRecord]:
+        return ask(heard.recording, names, budget=budget, threads=threads, pace=pace)
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(answer, OWN_BUDGETS, THREADS))
+    for records in answers:
+        assert segments(records) == [(s.start_s, s.end_s, s.tokens) for s in heard.alone.segments]
+        assert not records or heard.alone.finish_reason in {r.commits[-1].finish_reason for r in records}
+    if names == ("self",):
+        proposed = [sum(c.proposed for r in records for c in r.commits) for records in answers]
+        proposals[heard.entry["id"]] = 0 if heard.english else min(proposed)
+        assert heard.english or len(heard.alone.tokens) < FEW or all(proposed)
+
+
+def segments(records: Sequence[WindowRecord]) -> list[tuple[float, float, tuple[int, ...]]]:
+    """As in a Result; the end of the text is no part of it."""
+    return [
+        (
+            record.start / SAMPLE_RATE,
+            record.end / SAMPLE_RATE,
+            tuple(token for c in record.commits for token in c.tokens)[: -1 if _stopped(record) else None],
+        )
+        for record in records
+    ]
+
+
+def _stopped(record: WindowRecord) -> bool:
+    return record.commits[-1].finish_reason == "stop"
+
+
+def test_the_target_s_own_decoder_drafted_many_recordings_in_other_languages(
+    proposals: dict[str, int],
+) -> None:
+    if len(proposals) < WHOLE:
+        pytest.skip("not the whole corpus was decoded")
+    assert sum(count > 0 for count in proposals.values()) >= 30

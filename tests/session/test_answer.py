@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from as2d.models.contract import AudioModel
-from as2d.records import Commit, Result, SourceStats
+from as2d.records import Commit, Method, Result, SourceStats
 from as2d.runtime.window import SourceRecord, WindowRecord
 from as2d.session.answer import make_result
 
@@ -25,9 +25,9 @@ def window(commits: Sequence[Commit], *sources: SourceRecord) -> WindowRecord:
     return WindowRecord(0, 16_000, "en", (*commits, LAST), 1.0, 2.0, 3.0, sources)
 
 
-def result(toy: ToyFactory, *records: WindowRecord) -> Result:
+def result(toy: ToyFactory, *records: WindowRecord, method: Method = "as2d", exact: bool = True) -> Result:
     return make_result(
-        toy(""), records, method="as2d", exact=True, samples=16_000, wall_ms=9.0, warnings=("noisy",)
+        toy(""), records, method=method, exact=exact, samples=16_000, wall_ms=9.0, warnings=("noisy",)
     )
 
 
@@ -60,3 +60,14 @@ def test_a_source_that_was_switched_off_is_named(toy: ToyFactory) -> None:
 @pytest.mark.parametrize("records", [(), (window([]),)])
 def test_without_sources_there_is_nothing_to_say(toy: ToyFactory, records: tuple[WindowRecord, ...]) -> None:
     assert result(toy, *records).sources == ()
+
+
+def test_auto_says_what_was_used(toy: ToyFactory) -> None:
+    drafted, idle = SourceRecord("one", True, None), SourceRecord("one", False, None)
+    mixed = result(toy, window([], idle), window([], drafted), method="auto", exact=False)
+    assert (mixed.method, mixed.exact) == ("as2d", False)
+    alone = result(toy, window([], idle), method="auto", exact=False)
+    assert (alone.method, alone.exact) == ("target-only", True)
+    assert mixed.warnings == alone.warnings == ("noisy",), "that nobody drafts was a choice"
+    asked = result(toy, window([], idle))
+    assert asked.warnings[1:] == ("no drafter for en: the target decoded windows alone (1)",)

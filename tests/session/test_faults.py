@@ -63,6 +63,14 @@ def test_a_drafter_that_fails_is_named_in_the_warnings(
     assert result.warnings == ("the drafter toy failed, which cost only time: RuntimeError: no luck",)
 
 
+def test_auto_does_without_a_drafter_that_fails(toy: ToyFactory, clips: Mapping[str, Path]) -> None:
+    with Session(toy(unhurried), toy(TEXT, on_open=failing), threads=2) as session:
+        for audio in (session.prepare(clips["jfk"]), clips["jfk"]):
+            result = session.transcribe(audio)
+            assert (result.text, result.method, result.exact) == (TEXT, "target-only", True)
+            assert result.warnings == ("the drafter toy is not used: RuntimeError: no luck",)
+
+
 def test_a_drafter_that_hangs_delays_an_answer_by_a_second(
     toy: ToyFactory, clips: Mapping[str, Path], release: threading.Event
 ) -> None:

@@ -73,7 +73,7 @@ def running(toy: ToyFactory) -> Iterator[tuple[Session, PreparedRecording]]:
 def test_a_request_is_answered(toy: ToyFactory) -> None:
     target = toy(TEXT)
     with Session(target, toy(TEXT), threads=2) as session:
-        result = session.transcribe(recording(target, toy(TEXT)))
+        result = session.transcribe(recording(target, toy(TEXT)), method="as2d")
     assert result.text == TEXT
     assert result.method == "as2d"
     assert result.tokens == tuple(TEXT.encode())
@@ -184,6 +184,9 @@ def test_without_a_drafter_the_target_answers_and_as2d_is_refused(toy: ToyFactor
     [
         ({"model": "whisper-huge"}, ModelNotFoundError),
         ({"drafter": "whisper-huge"}, ModelNotFoundError),
+        ({"drafter": ["whisper-tiny.en", "whisper-huge"]}, ModelNotFoundError),
+        ({"drafter": "self"}, InputError),
+        ({"drafter": ["auto", "pocketsphinx"]}, InputError),
         ({"precision": "int2"}, InputError),
         ({"threads": 0}, InputError),
     ],

@@ -66,12 +66,45 @@ def test_every_method_gives_the_same_tokens_prepared_or_not(
             check(session.transcribe(audio, method=method), alone.tokens)
 
 
-def test_auto_drafts_where_the_audio_is_prepared(
-    session: Session, prepared: PreparedRecording, clips: Clips
+@pytest.fixture(scope="module")
+def default_session(base: WhisperModel) -> Iterator[Session]:
+    with Session(base, threads=2) as session:
+        yield session
+
+
+def drafted(result: as2d.Result) -> set[str]:
+    """Who drafted; with no other than them the method is the target alone."""
+    names = {source.name for source in result.sources if source.windows}
+    assert (result.method == "as2d") is bool(names) or not result.segments
+    return names
+
+
+@pytest.mark.parametrize("clip", ["jfk", "fleurs-de-003"])
+@pytest.mark.parametrize("task", ["transcribe", "translate"])
+def test_by_default_one_drafter_is_chosen_at_most(
+    default_session: Session, clips: Clips, clip: str, task: Any
 ) -> None:
-    assert session.transcribe(prepared).method == "as2d"
-    assert session.transcribe(clips["jfk"]).method == "target-only"
-    assert session.transcribe(clips["jfk"], method="as2d").method == "as2d"
+    assert default_session.drafters == ("self", "whisper-tiny.en")
+    for audio in (default_session.prepare(clips[clip]), clips[clip]):
+        alone = default_session.transcribe(audio, method="target-only", task=task)
+        auto = default_session.transcribe(audio, task=task)
+        always = default_session.transcribe(audio, method="as2d", task=task)
+        assert alone.tokens == auto.tokens == always.tokens
+        assert drafted(alone) == set()
+        assert len(drafted(always)) == 1
+        assert drafted(auto) <= drafted(always)
+        assert auto.warnings == ()
+
+
+def test_several_drafters_by_name_draft_together(base: WhisperModel, clips: Clips) -> None:
+    with Session(base, ["self", "whisper-tiny.en"], threads=2) as session:
+        prepared = session.prepare(clips["jfk"])
+        alone = session.transcribe(prepared, method="target-only")
+        both = session.transcribe(prepared, method="as2d", resync=True)
+        german = session.transcribe(clips["fleurs-de-003"], method="as2d")
+    assert both.tokens == alone.tokens
+    assert drafted(both) == {"self", "whisper-tiny.en"}
+    assert drafted(german) == {"self"}
 
 
 @pytest.mark.parametrize("kind", ["path", "text path", "bytes", "file", "array"])

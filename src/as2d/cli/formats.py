@@ -68,14 +68,14 @@ class VttWriter(_AtEnd):
 
 
 class JsonWriter(_AtEnd):
-    """One object on one line: the fields of `Result`, and the file."""
+    """One object on one line: the fields of `Result` but its sources, and the file."""
 
     def __init__(self, file: str) -> None:
         self._file = printable(file)
 
     def result(self, result: Result, /) -> str:
         """The object."""
-        return _json_line({"file": self._file} | asdict(result))
+        return _json_line({"file": self._file} | _fields(result))
 
 
 class JsonLinesWriter:
@@ -104,7 +104,7 @@ class JsonLinesWriter:
 
     def result(self, result: Result, /) -> str:
         """The whole result."""
-        return _json_line({"type": "result", "file": self._file} | asdict(result))
+        return _json_line({"type": "result", "file": self._file} | _fields(result))
 
 
 WRITERS: Mapping[Format, Callable[[str], Writer]] = MappingProxyType(
@@ -135,6 +135,13 @@ def _cues(result: Result, point: str) -> Iterator[tuple[str, str]]:
 def _one_line(text: str) -> str:
     """A line break in a text would end its line or cue."""
     return " ".join(text.splitlines()).strip()
+
+
+def _fields(result: Result) -> dict[str, object]:
+    """What is documented; how many drafters there are and what they are called depends on the machine."""
+    fields = asdict(result)
+    del fields["sources"]
+    return fields
 
 
 def _json_line(fields: dict[str, object]) -> str:

@@ -1,5 +1,9 @@
 """What is said on stderr about a transcription."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import typer
 
 from as2d.records import Result
@@ -8,6 +12,28 @@ from as2d.records import Result
 def say(message: str) -> None:
     """One line on stderr, whatever the message holds."""
     typer.echo("as2d: " + " ".join(printable(message).splitlines()), err=True)
+
+
+class _Saying(logging.Handler):
+    """Says what is logged."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line."""
+        say(record.getMessage())
+
+
+@contextmanager
+def saying_what_is_logged(*, quiet: bool, verbose: bool) -> Iterator[None]:
+    """Say what as2d does besides its answers."""
+    logger, handler = logging.getLogger("as2d"), _Saying()
+    before = logger.level
+    logger.setLevel(logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 def printable(text: str) -> str:
@@ -24,6 +50,7 @@ def notices(result: Result) -> list[str]:
 def summary(result: Result) -> str:
     """The line that ends each file; `-` where there is nothing to divide by."""
     stats = result.stats
+    used = [source.name for source in result.sources if source.windows]
     return ", ".join(
         (
             f"audio {result.duration_s:.1f} s",
@@ -36,6 +63,7 @@ def summary(result: Result) -> str:
             f"rounds {stats.rounds}",
             f"K=1 share {_share(stats.k1_rounds, stats.rounds)}",
             f"method {result.method}",
+            f"drafters {'+'.join(used) or '-'}",
         )
     )
 

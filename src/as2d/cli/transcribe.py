@@ -11,7 +11,7 @@ import typer
 from as2d.cli.formats import WRITERS, Format
 from as2d.cli.output import FolderOutput, Output, StandardOutput
 from as2d.cli.progress import ProgressBar, can_be_seen
-from as2d.cli.report import details, notices, say, summary
+from as2d.cli.report import details, notices, say, saying_what_is_logged, summary
 from as2d.errors import AudioError, InputError
 from as2d.models.whisper.model import TargetPrecision
 from as2d.records import Method, Result, Task
@@ -24,7 +24,14 @@ _ALL_FAILED = 2
 
 _Audio = Annotated[list[str], typer.Argument(metavar="AUDIO...", help="Files with sound; - is stdin.")]
 _Model = Annotated[str, typer.Option(help="A name from `as2d models list`, or a model folder.")]
-_Drafter = Annotated[str, typer.Option(help="The same for the drafter, or `none`.")]
+_Drafter = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="The same, self, pocketsphinx, onnx-asr:NAME, sherpa-onnx:FOLDER, auto (the best one) or none. May be "
+        "repeated: they draft together.  [default: auto]",
+    ),
+]
 _Method = Annotated[
     Method, typer.Option(help="How to decode; the tokens are the same. auto: the faster one.")
 ]
@@ -35,6 +42,9 @@ _Task = Annotated[Task, typer.Option(help="translate: English text, whatever is 
 _Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Batch = Annotated[
     str, typer.Option(metavar="word|N", help="Publish drafts word by word, or N tokens at once.")
+]
+_Resync = Annotated[
+    bool, typer.Option("--resync", help="Let drafters that are lost go on from the committed text.")
 ]
 _Format = Annotated[
     Format, typer.Option(help="txt: a line a window; json: a line a file; jsonl: a line a commit.")
@@ -54,7 +64,7 @@ def command(
     audio: _Audio,
     *,
     model: _Model = DEFAULT_MODEL,
-    drafter: _Drafter = DEFAULT_DRAFTER,
+    drafter: _Drafter = None,
     method: _Method = "auto",
     budget: _Budget = None,
     threads: _Threads = None,
@@ -62,6 +72,7 @@ def command(
     task: _Task = "transcribe",
     precision: _Precision = "int8",
     batch: _Batch = "word",
+    resync: _Resync = False,
     output_format: _Format = "txt",
     output_dir: _OutputDir = None,
     offline: _Offline = False,  # noqa: ARG001 -- there is nothing to switch off
@@ -75,13 +86,18 @@ def command(
     if quiet and verbose:
         raise InputError("--quiet and --verbose contradict each other; give one of them")
     output = _output(audio, output_format, output_dir)
-    options = OptionFields(method=method, language=language, task=task, budget=budget, batch=_batch(batch))
+    options = OptionFields(
+        method=method, language=language, task=task, budget=budget, batch=_batch(batch), resync=resync
+    )
+    named = _named(drafter or [DEFAULT_DRAFTER])
     begin = perf_counter()
-    with Session(
-        model, None if drafter == "none" else drafter, precision=precision, threads=threads
-    ) as session:
+    with (
+        saying_what_is_logged(quiet=quiet, verbose=verbose),
+        Session(model, named, precision=precision, threads=threads) as session,
+    ):
         if verbose:
-            say(_loaded(model, precision, drafter, threads, perf_counter() - begin))
+            seconds = perf_counter() - begin
+            say(f"{model} ({precision}), {_drafters(session, named, threads)}: loaded in {seconds:.2f} s")
         run = _Run(session, options, output_format, output, quiet=quiet, verbose=verbose)
         failed = sum(not run.succeeds(file) for file in audio)
     return _status(failed, len(audio))
@@ -151,10 +167,25 @@ def _batch(text: str) -> Literal["word"] | int:
     return int(text)
 
 
-def _loaded(model: str, precision: str, drafter: str, threads: int | None, seconds: float) -> str:
+def _named(drafters: Sequence[str]) -> Sequence[str] | None:
+    """None where there are to be none."""
+    if "none" not in drafters:
+        return drafters
+    if len(drafters) > 1:
+        raise InputError("--drafter none contradicts the other drafters; give one or the other")
+    return None
+
+
+def _drafters(session: Session, named: Sequence[str] | None, threads: int | None) -> str:
+    """Who may draft, and the cores."""
     cores = split_cores(available_cores() if threads is None else threads)
-    shared = "" if drafter == "none" else f", {cores.drafting} for the model beside the drafter"
-    return f"{model} ({precision}), drafter {drafter}: loaded in {seconds:.2f} s; cores {cores.alone}{shared}"
+    names = session.drafters
+    if not names:
+        return f"drafters none, cores {cores.alone}"
+    best = named is not None and DEFAULT_DRAFTER in named
+    beside = cores.cores_for(1 if best else len(names))
+    choice = "the best of " if best else ""
+    return f"drafters {choice}{', '.join(names)}, cores {cores.alone} ({beside} beside the drafters)"
 
 
 def _status(failed: int, files: int) -> int:

@@ -28,11 +28,6 @@ class CoreSplit:
         """Every number of cores that the target can have with up to that many sources."""
         return tuple(sorted({self.cores_for(drafting) for drafting in range(sources + 1)}))
 
-    @property
-    def drafting(self) -> int:
-        """The target's cores beside one source."""
-        return self.cores_for(1)
-
 
 def decode(
     target: Decoder,

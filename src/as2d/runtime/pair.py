@@ -16,8 +16,10 @@ from as2d.runtime.exactness import is_exact
 from as2d.runtime.source import Source, source_of
 
 Float32 = NDArray[np.float32]
-Load = Callable[[], AudioModel | Recogniser]
+Load = Callable[[], AudioModel | Recogniser | Source]
 """Loads a drafter."""
+Chosen = Callable[[Instruction], frozenset[int]]
+"""The sources, by index, that are to draft what is asked; where the language is unknown, those that may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +86,38 @@ class Pair:
         """Whether decoding with the sources is bitwise the target alone; probed at the first call."""
         return is_exact(self.target, self.cores.counts(len(self._loads)))
 
-    def prepare(self, window: SpeechWindow, language: str | None, *, any_language: bool) -> PreparedWindow:
-        """Encode a window with all models in turn, each on all cores; without a language, detect it."""
+    def prepare(
+        self, window: SpeechWindow, language: str | None, *, any_language: bool, chosen: Chosen | None = None
+    ) -> PreparedWindow:
+        """Encode a window with all models in turn, each on all cores; without a language, detect it.
+
+        Of the sources, those that are `chosen` for any task (None: all) and speak the language, or `any_language`.
+        """
         threads = self.cores.alone
         target = self.target.prepare(window.samples, threads)
         language = language or self.target.detect_language(target, threads)
-        sources = (
-            self._prepare_source(source, window, target)
-            if any_language or source.can_draft(Instruction(language=language))
-            else PreparedSource()
-            for source in self.sources
-        )
-        return PreparedWindow(window.start, window.end, target, language, tuple(sources))
+        tasks = [Instruction(task, language) for task in self.target.capabilities.tasks]
 
-    def _prepare_source(self, source: Source, window: SpeechWindow, target: Any) -> PreparedSource:
+        def prepared(index: int, source: Source) -> PreparedSource:
+            drafts = [task for task in tasks if chosen is None or index in chosen(task)]
+            return self._prepare_source(source, window, target, drafts, any_language=any_language)
+
+        sources = tuple(prepared(index, source) for index, source in enumerate(self.sources))
+        return PreparedWindow(window.start, window.end, target, language, sources)
+
+    def _prepare_source(
+        self,
+        source: Source,
+        window: SpeechWindow,
+        target: Any,
+        drafts: Sequence[Instruction],
+        *,
+        any_language: bool,
+    ) -> PreparedSource:
         """A source that fails is left out, and its fault kept: an answer never depends on it."""
         try:
+            if not any(any_language or source.can_draft(instruction) for instruction in drafts):
+                return PreparedSource()
             return PreparedSource(source.prepare(window.samples, lambda: target, self.cores.alone))
         except Exception as error:  # whatever a drafter does, the target answers
             return PreparedSource(fault=f"{type(error).__name__}: {error}")

@@ -56,8 +56,10 @@ class Source(Protocol):
         """Publish until there is no more to say or the job is stopped."""
 
 
-def source_of(model: AudioModel | Recogniser) -> Source:
-    """The model as a source."""
+def source_of(model: AudioModel | Recogniser | Source) -> Source:
+    """The model as a source; what is one already stays as it is."""
+    if hasattr(model, "can_draft"):
+        return cast(Source, model)
     if hasattr(model, "prepare"):
         return DrafterSource(cast(AudioModel, model))
     return RecogniserSource(model)

@@ -15,19 +15,21 @@ from as2d.errors import CancelledError
 from as2d.models.contract import Decoder
 from as2d.records import Commit, Instruction
 from as2d.runtime.draft import Draft, Drafts
-from as2d.runtime.pair import Pair, PreparedSource, PreparedWindow, SpeechWindow
+from as2d.runtime.pair import Chosen, Pair, PreparedSource, PreparedWindow, SpeechWindow
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
     """How to decode: the method, the most candidates a round, tokens published together, whether sources draft what
-    they do not speak, and whether they go on from the committed text when they have lost their place."""
+    they do not speak, whether they go on from the committed text when they have lost their place, and which of them
+    draft (None: all)."""
 
     method: Literal["as2d", "target-only"]
     budget: int
     batch: BatchSize
     any_language: bool
     resync: bool = False
+    chosen: Chosen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +126,10 @@ def _is_drafted(decoding: Decoding) -> bool:
 
 
 def _speakers(pair: Pair, instruction: Instruction, decoding: Decoding) -> frozenset[int]:
-    """The sources that can draft the instruction, or may be able to once its language is known."""
+    """The chosen sources that can draft the instruction, or may be able to once its language is known."""
     anybody = decoding.any_language or instruction.language is None
-    return frozenset(
-        index for index, source in enumerate(pair.sources) if anybody or source.can_draft(instruction)
-    )
+    chosen = decoding.chosen(instruction) if decoding.chosen else range(len(pair.sources))
+    return frozenset(index for index in chosen if anybody or pair.sources[index].can_draft(instruction))
 
 
 def _start_drafts(

@@ -1,22 +1,32 @@
 """Sessions: load models once, prepare audio, answer requests."""
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import Unpack
 
 from as2d.audio import AudioInput
+from as2d.configuration.drafters import Drafter
 from as2d.models.contract import AudioModel
 from as2d.records import Result
 from as2d.session.recording import PreparedRecording
 from as2d.session.request import Request
 from as2d.session.session import DEFAULT_DRAFTER, DEFAULT_MODEL, OptionFields, Session
 
-__all__ = ["DEFAULT_DRAFTER", "DEFAULT_MODEL", "PreparedRecording", "Request", "Session", "transcribe"]
+__all__ = [
+    "DEFAULT_DRAFTER",
+    "DEFAULT_MODEL",
+    "Drafter",
+    "PreparedRecording",
+    "Request",
+    "Session",
+    "transcribe",
+]
 
 
 def transcribe(
     audio: AudioInput,
     model: str | PathLike[str] | AudioModel = DEFAULT_MODEL,
-    drafter: str | PathLike[str] | AudioModel | None = DEFAULT_DRAFTER,
+    drafter: Drafter | Sequence[Drafter] | None = DEFAULT_DRAFTER,
     **options: Unpack[OptionFields],
 ) -> Result:
     """Transcribe or translate one recording; the options are the fields of `Options`.

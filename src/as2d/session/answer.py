@@ -5,7 +5,7 @@ from typing import Literal
 
 from as2d.decoding.tally import Tally
 from as2d.models.contract import AudioModel
-from as2d.records import SAMPLE_RATE, FinishReason, Result, Segment, SourceStats, Stats
+from as2d.records import SAMPLE_RATE, FinishReason, Method, Result, Segment, SourceStats, Stats
 from as2d.runtime.window import WindowRecord
 
 _BY_WEIGHT: tuple[FinishReason, ...] = ("repetition", "length", "stop")
@@ -15,13 +15,17 @@ def make_result(
     target: AudioModel,
     records: Sequence[WindowRecord],
     *,
-    method: Literal["as2d", "target-only"],
+    method: Method,
     exact: bool,
     samples: int,
     wall_ms: float,
     warnings: Sequence[str],
 ) -> Result:
-    """The answer for a recording of `samples` samples. No window with speech gives an empty text."""
+    """The answer for a recording of `samples` samples. No window with speech gives an empty text.
+
+    `method` is the one asked for; `exact` is whether drafting is, should somebody have drafted.
+    """
+    used = _used(method, records)
     segments = tuple(_segment(target, record) for record in records)
     reason = _finish_reason(records)
     sources = _sources(records)
@@ -31,14 +35,20 @@ def make_result(
         duration_s=samples / SAMPLE_RATE,
         tokens=tuple(token for segment in segments for token in segment.tokens),
         segments=segments,
-        method=method,
-        exact=exact,
+        method=used,
+        exact=exact or used == "target-only",
         finish_reason=reason,
         truncated=reason in ("length", "repetition"),
         warnings=(*warnings, *_drafter_warnings(records, method), *_switch_off_warnings(records, sources)),
         stats=_stats(records, wall_ms),
         sources=sources,
     )
+
+
+def _used(method: Method, records: Sequence[WindowRecord]) -> Literal["as2d", "target-only"]:
+    if method != "auto":
+        return method
+    return "as2d" if any(record.drafted for record in records) else "target-only"
 
 
 def _segment(target: AudioModel, record: WindowRecord) -> Segment:
@@ -65,7 +75,7 @@ def _language(records: Sequence[WindowRecord]) -> str | None:
     return max(languages, key=languages.count) if languages else None
 
 
-def _drafter_warnings(records: Sequence[WindowRecord], method: str) -> list[str]:
+def _drafter_warnings(records: Sequence[WindowRecord], method: Method) -> list[str]:
     faults = [
         f"the drafter {source.name} failed, which cost only time: {source.fault}"
         for record in records

@@ -8,7 +8,7 @@ from typing import Self
 from as2d.audio import AudioInput, AudioStream, open_audio, windows
 from as2d.errors import CancelledError
 from as2d.records import SAMPLE_RATE
-from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
+from as2d.runtime.pair import Chosen, Pair, PreparedWindow, SpeechWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,21 @@ class Recording:
 
 
 def prepare_recording(
-    pair: Pair, recording: Recording, language: str | None, cancelled: Flag, *, any_language: bool
+    pair: Pair,
+    recording: Recording,
+    language: str | None,
+    cancelled: Flag,
+    *,
+    any_language: bool,
+    chosen: Chosen,
 ) -> PreparedRecording:
-    """Encode all windows with speech. Raises AudioError, or CancelledError between two windows."""
+    """Encode all windows with speech, for the target and the chosen drafters.
+
+    Raises AudioError, or CancelledError between two windows.
+    """
     prepared = []
     for window in recording.windows:
         if cancelled.is_set():
             raise CancelledError("the preparation was cancelled")
-        prepared.append(pair.prepare(window, language, any_language=any_language))
+        prepared.append(pair.prepare(window, language, any_language=any_language, chosen=chosen))
     return PreparedRecording(tuple(prepared), recording.samples, recording.warnings)

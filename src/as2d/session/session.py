@@ -1,6 +1,6 @@
-"""The front door: load a target and a drafter once, then prepare and answer."""
+"""The front door: load a target and its drafters once, then prepare and answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from queue import SimpleQueue
@@ -9,20 +9,19 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
 from as2d.audio import AudioInput
+from as2d.configuration.drafters import AUTO, Drafter, drafters_for
+from as2d.configuration.selection import Selector
 from as2d.errors import ClosedError, InputError
 from as2d.models.contract import AudioModel
-from as2d.models.store import resolve
-from as2d.models.whisper.drafter import load_whisper_drafter
 from as2d.models.whisper.model import TargetPrecision, load_whisper
 from as2d.records import Event, Method, Options, Result, Task
 from as2d.runtime.cores import available_cores
-from as2d.runtime.pair import Pair
 from as2d.session.recording import PreparedRecording, Recording, prepare_recording
 from as2d.session.request import Request
 from as2d.session.transcription import answer, check_options
 
 DEFAULT_MODEL = "whisper-base"
-DEFAULT_DRAFTER = "whisper-tiny.en"
+DEFAULT_DRAFTER = AUTO
 
 T = TypeVar("T")
 _Job = Callable[[], None]
@@ -37,21 +36,25 @@ class OptionFields(TypedDict, total=False):
     budget: int | None
     batch: Literal["word"] | int
     any_language: bool
+    resync: bool
 
 
 class Session:
-    """A loaded target and drafter that answer one request at a time, in the order of their arrival.
+    """A loaded target and its drafters that answer one request at a time, in the order of their arrival.
 
-    `model` and `drafter` are names (`as2d models list`), folders, or objects that implement `AudioModel`; without a
-    drafter the target decodes alone. `precision` is that of the target's decoder weights. `threads` is how many cores
-    target and drafter share (None: all that the process may use). Any thread may use a session; close it, or use it as
-    a context manager. Raises ModelNotFoundError, ModelDamagedError, CacheError or InputError.
+    `model` is a name (`as2d models list`), a folder, or an object that implements `AudioModel`. A drafter may be the
+    same, a `Recogniser`, "self" (made of a Whisper target), "pocketsphinx", "onnx-asr:NAME" or "sherpa-onnx:FOLDER"; it
+    is loaded when first needed. Several draft together. "auto" is the best of those that come with as2d, as measured
+    once on this machine; with None the target decodes alone. `precision` is that of the target's decoder weights.
+    `threads` is how many cores target and drafters share (None: all that the process may use). Any thread may use a
+    session; close it, or use it as a context manager. Raises ModelNotFoundError, ModelDamagedError, CacheError or
+    InputError.
     """
 
     def __init__(
         self,
         model: str | PathLike[str] | AudioModel = DEFAULT_MODEL,
-        drafter: str | PathLike[str] | AudioModel | None = DEFAULT_DRAFTER,
+        drafter: Drafter | Sequence[Drafter] | None = DEFAULT_DRAFTER,
         *,
         precision: TargetPrecision = "int8",
         threads: int | None = None,
@@ -61,7 +64,9 @@ class Session:
                 f"there is no precision {precision!r}; use one of {', '.join(get_args(TargetPrecision))}"
             )
         target: AudioModel = load_whisper(model, precision) if isinstance(model, str | PathLike) else model
-        self._pair = Pair(target, _drafter_loader(drafter), available_cores() if threads is None else threads)
+        cores = available_cores() if threads is None else threads
+        self._selector = Selector(target, drafters_for(target, drafter), cores)
+        self._pair = self._selector.pair
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._pending: set[Request[Any]] = set()
         self._closed = False
@@ -69,10 +74,15 @@ class Session:
         self._worker = Thread(target=self._work, name="as2d-session", daemon=True)
         self._worker.start()
 
+    @property
+    def drafters(self) -> tuple[str, ...]:
+        """The names of the drafters that may be used, loaded or not."""
+        return tuple(source.name for source in self._selector.drafters.sources)
+
     def prepare(
         self, audio: AudioInput, *, language: str | None = None, any_language: bool = False
     ) -> PreparedRecording:
-        """Encode audio with both models, for any number of later requests.
+        """Encode audio with the target and the drafters, for any number of later requests.
 
         Raises AudioError, UnsupportedError or ClosedError.
         """
@@ -82,7 +92,12 @@ class Session:
 
         def work() -> PreparedRecording:
             return prepare_recording(
-                self._pair, recording, language, request.cancelled, any_language=any_language
+                self._pair,
+                recording,
+                language,
+                request.cancelled,
+                any_language=any_language,
+                chosen=self._selector.to_prepare(request.cancelled),
             )
 
         return _wait(self._enqueue(request, recording, work))
@@ -98,9 +113,11 @@ class Session:
         check_options(self._pair, chosen)
         request: Request[Result] = Request()
         if isinstance(audio, PreparedRecording):
-            return self._enqueue(request, nullcontext(), lambda: answer(self._pair, audio, chosen, request))
+            return self._enqueue(
+                request, nullcontext(), lambda: answer(self._selector, audio, chosen, request)
+            )
         recording = Recording(audio)
-        return self._enqueue(request, recording, lambda: answer(self._pair, recording, chosen, request))
+        return self._enqueue(request, recording, lambda: answer(self._selector, recording, chosen, request))
 
     def transcribe(self, audio: AudioInput | PreparedRecording, **options: Unpack[OptionFields]) -> Result:
         """Answer a request and wait for it; an interrupt cancels it. Options and errors as in `submit`."""
@@ -173,13 +190,3 @@ def _wait(request: Request[T]) -> T:
     except BaseException:
         request.cancel()
         raise
-
-
-def _drafter_loader(drafter: str | PathLike[str] | AudioModel | None) -> Callable[[], AudioModel] | None:
-    """Loads the drafter when it is first needed; a name or folder that is none is refused now."""
-    if drafter is None:
-        return None
-    if isinstance(drafter, str | PathLike):
-        resolve(drafter)
-        return lambda: load_whisper_drafter(drafter)
-    return lambda: drafter

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 from time import perf_counter
-from typing import Literal
 
-from as2d.configuration.method import DEFAULT_BUDGET, choose_method
+from as2d.configuration.method import DEFAULT_BUDGET
+from as2d.configuration.selection import Selector
 from as2d.errors import InputError
 from as2d.models.text import TextStream
-from as2d.records import SAMPLE_RATE, Commit, Event, Instruction, Options, Result
+from as2d.records import SAMPLE_RATE, Commit, Event, Instruction, Method, Options, Result
 from as2d.runtime.exactness import MAX_BUDGET
-from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
+from as2d.runtime.pair import Chosen, Pair, PreparedWindow, SpeechWindow
 from as2d.runtime.window import Decoding, WindowRecord, run_window
 from as2d.session.answer import make_result
 from as2d.session.recording import PreparedRecording, Recording
@@ -35,16 +35,23 @@ def check_options(pair: Pair, options: Options) -> Instruction:
 
 
 def answer(
-    pair: Pair, audio: Recording | PreparedRecording, options: Options, request: Request[Result]
+    selector: Selector, audio: Recording | PreparedRecording, options: Options, request: Request[Result]
 ) -> Result:
-    """Decode a recording, telling the request of every commit. Raises AudioError or CancelledError."""
+    """Decode a recording, telling the request of every commit.
+
+    Raises AudioError or CancelledError, and what `Selector.select` raises.
+    """
+    pair = selector.pair
     instruction = check_options(pair, options)
-    prepared = isinstance(audio, PreparedRecording)
-    method = choose_method(options.method, prepared=prepared, drafter=pair.has_drafter)
-    if options.budget == 0:
-        method = "target-only"
-    exact = method == "target-only" or pair.exact
-    decoding = _decoding(method, options)
+    method: Method = "target-only" if options.budget == 0 else options.method
+    selection = selector.select(
+        method,
+        instruction,
+        prepared=isinstance(audio, PreparedRecording),
+        cancelled=request.cancelled,
+    )
+    decoding = _decoding(selection.chosen, instruction, options)
+    exact = decoding.method == "target-only" or pair.exact
     records = []
     windows: Iterable[SpeechWindow | PreparedWindow] = audio.windows
     for index, window in enumerate(windows):
@@ -56,13 +63,19 @@ def answer(
         exact=exact,
         samples=audio.samples,
         wall_ms=_since(request),
-        warnings=audio.warnings,
+        warnings=(*audio.warnings, *selection.warnings),
     )
 
 
-def _decoding(method: Literal["as2d", "target-only"], options: Options) -> Decoding:
-    budget = DEFAULT_BUDGET if options.budget is None else options.budget
-    return Decoding(method, budget, options.batch, options.any_language, options.resync)
+def _decoding(chosen: Chosen, instruction: Instruction, options: Options) -> Decoding:
+    return Decoding(
+        method="as2d" if chosen(instruction) else "target-only",
+        budget=DEFAULT_BUDGET if options.budget is None else options.budget,
+        batch=options.batch,
+        any_language=options.any_language,
+        resync=options.resync,
+        chosen=chosen,
+    )
 
 
 def _decode_window(

@@ -147,7 +147,7 @@ def test_a_drafter_says_the_most_frequent_tokens_only(tiny: WhisperModel) -> Non
 
 def test_identity_tells_apart_what_computes_differently(base: WhisperModel, tiny: WhisperModel) -> None:
     float32 = load_whisper("whisper-base", "fp32")
-    short = WhisperModel(assemble("whisper-base", DecoderPlan("int8", head_size=1000)))
+    short = WhisperModel(assemble("whisper-base", DecoderPlan("int8", head_ids=range(1000))))
     assert len({model.identity for model in (base, tiny, float32, short)}) == 4
     assert load_whisper("whisper-base").identity == base.identity
 

@@ -3,14 +3,14 @@
 from importlib import import_module
 from typing import Any
 
-from as2d.errors import ModelNotFoundError
+from as2d.errors import MissingExtraError
 
 
 def import_extra(module: str, extra: str) -> Any:
-    """The module of an optional package; ModelNotFoundError says how to install it."""
+    """The module of an optional package; MissingExtraError says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise ModelNotFoundError(
+        raise MissingExtraError(
             f'the recogniser {extra} needs a package that is not installed ({error}); run pip install "as2d[{extra}]"'
         ) from error

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Container
 from dataclasses import asdict, dataclass
 from inspect import getsource
 from os import PathLike
@@ -18,7 +19,7 @@ from as2d.models.whisper.checkpoint import WhisperConfig, load_weights, read_che
 from as2d.models.whisper.decoder import DecoderGraph
 from as2d.models.whisper.embedding import Embedding, load_embedding, save_embedding
 from as2d.models.whisper.graph import build_cross, build_decoder, build_encoder
-from as2d.models.whisper.low_rank import approximate, load_calibration
+from as2d.models.whisper.low_rank import approximate, calibration_digest, load_calibration
 from as2d.models.whisper.prompt import end_ids, suppression
 from as2d.models.whisper.rules import Head, make_head
 from as2d.models.whisper.tokenizer import WhisperVocabulary
@@ -27,11 +28,11 @@ from as2d.models.whisper.tokenizer import WhisperVocabulary
 @dataclass(frozen=True, slots=True)
 class DecoderPlan:
     """What a decoder is built for. A drafter's rows need not be invariant and its probabilities are read; its head
-    may be cut to the first `head_size` ids of the vocabulary, or be a low-rank one."""
+    may be cut to `head_ids` (which the end ids join by themselves), or be a low-rank one."""
 
     precision: Precision
     drafts: bool = False
-    head_size: int | None = None
+    head_ids: Container[int] | None = None
     low_rank: bool = False
 
 
@@ -93,9 +94,8 @@ def _with_decoder(common: _Common, plan: DecoderPlan) -> WhisperParts:
     files, config = common.files, common.config
     head = _head(common, plan)
     head_digest = hashlib.sha256(head.ids.tobytes()).hexdigest()
-    key = cache_key(
-        "whisper-decoder", files.digest, plan.precision, str(plan.low_rank), head_digest, _recipe()
-    )
+    kind = f"low-rank {calibration_digest(files.digest)}" if plan.low_rank else "whole"
+    key = cache_key("whisper-decoder", files.digest, plan.precision, kind, head_digest, _recipe())
     folder = cached(key, lambda new: _build_decoder(files, head, plan, new))
     decoder = DecoderGraph(
         graph=Graph(folder / "decoder.onnx"),
@@ -139,8 +139,8 @@ def _head(common: _Common, plan: DecoderPlan) -> Head:
     vocabulary = common.vocabulary
     suppressed = suppression(read_json(common.files.config), vocabulary)
     ends = end_ids(vocabulary)
-    size = plan.head_size or vocabulary.size
-    speakable = [i for i in range(vocabulary.size) if i not in suppressed.always and (i < size or i in ends)]
+    kept = range(vocabulary.size) if plan.head_ids is None else plan.head_ids
+    speakable = [i for i in range(vocabulary.size) if i not in suppressed.always and (i in kept or i in ends)]
     return make_head(
         speakable,
         suppressed.begin,

@@ -108,6 +108,14 @@ class WhisperDecoder:
             return self._call(tokens)
         return np.concatenate([self._call(chunk).copy() for chunk in chunks])
 
+    def hidden(self, tokens: Sequence[int]) -> Float32:
+        """Append K positions and return their final states [K, D], which only a low-rank head lets out."""
+        return np.concatenate([self._states(chunk) for chunk in self._chunks(tokens)])
+
+    def _states(self, tokens: Sequence[int]) -> Float32:
+        self._call(tokens)
+        return self._hidden[: len(tokens)].copy()
+
     def _chunks(self, tokens: Sequence[int]) -> list[Sequence[int]]:
         """The tokens of each graph call. InputError when they do not fit the context."""
         if not tokens or self._length + len(tokens) > self.capacity:

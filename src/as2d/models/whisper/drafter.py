@@ -11,7 +11,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.models.whisper.build import DecoderPlan, assemble, derive
+from as2d.models.whisper.build import DecoderPlan, WhisperParts, assemble, derive
 from as2d.models.whisper.decoder import CrossAttention
 from as2d.models.whisper.model import WhisperModel, WhisperPrepared
 from as2d.records import SAMPLE_RATE
@@ -30,7 +30,9 @@ THINNED = 2
 
 _POSITIONS_A_SECOND = 50
 _MARGIN = 50
-"""Positions kept behind the audio; with none, the drafter's last words suffer."""
+"""Positions that a smaller Whisper keeps behind the audio; with none, its last words suffer."""
+_SHARED_MARGIN = 250
+"""The same of the target's own positions, which are of padded audio: with fewer it loops on some clips."""
 
 
 class WhisperDrafter(WhisperModel):
@@ -55,13 +57,18 @@ class WhisperSelfDrafter(WhisperModel):
     Target-decoupled: it shares the encoder's output, and reads neither the target's text nor its cache.
     """
 
+    def __init__(self, parts: WhisperParts, thinned: int = THINNED) -> None:
+        """`parts` are derived from the target's; every `thinned`-th position of its encoder is kept."""
+        super().__init__(parts)
+        self._thinned = thinned
+
     def prepare(self, samples: Float32, threads: int) -> WhisperPrepared:
         """Encode as the target does, then `share`."""
         return self.share(super().prepare(samples, threads))
 
     def share(self, prepared: WhisperPrepared) -> WhisperPrepared:
-        """The target's prepared audio with every second position, and none far behind the audio."""
-        kept = slice(0, _audio_positions(prepared.samples) + _MARGIN, THINNED)
+        """The target's prepared audio with every n-th position, and none far behind the audio."""
+        kept = slice(0, _audio_positions(prepared.samples) + _SHARED_MARGIN, self._thinned)
         cross = CrossAttention(
             tuple(np.ascontiguousarray(keys[:, kept]) for keys in prepared.cross.keys),
             tuple(np.ascontiguousarray(values[:, :, kept]) for values in prepared.cross.values),
@@ -76,7 +83,8 @@ def load_whisper_self_drafter(target: WhisperModel) -> WhisperSelfDrafter:
 
 def load_whisper_drafter(name_or_folder: str | PathLike[str]) -> WhisperDrafter:
     """A Whisper drafter; raises what `load_whisper` raises."""
-    return WhisperDrafter(assemble(name_or_folder, DecoderPlan("int8", drafts=True, head_size=HEAD_SIZE)))
+    plan = DecoderPlan("int8", drafts=True, head_ids=range(HEAD_SIZE))
+    return WhisperDrafter(assemble(name_or_folder, plan))
 
 
 def _audio_positions(samples: int) -> int:

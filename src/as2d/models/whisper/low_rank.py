@@ -6,8 +6,10 @@ tokens that it puts near its best one are then scored with their true rows of W:
 token is the true one in all but a few per thousand (docs/drafters.md).
 """
 
+import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import numpy as np
@@ -38,10 +40,11 @@ class Calibration:
         return cls(mean, centred.T @ centred / np.float32(len(states)))
 
     def save(self, path: Path) -> None:
-        """Write to an .npz file, in float16."""
-        np.savez_compressed(
-            path, mean=self.mean.astype(np.float16), covariance=self.covariance.astype(np.float16)
-        )
+        """Write an .npz file of that very name, in float16; the same calibration gives the same bytes."""
+        with path.open("wb") as file:
+            np.savez_compressed(
+                file, mean=self.mean.astype(np.float16), covariance=self.covariance.astype(np.float16)
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,21 @@ class LowRank:
 
 def load_calibration(digest: str, d_model: int) -> Calibration:
     """The calibration that is shipped for a model of that digest; for others, all directions alike."""
-    path = _CALIBRATIONS / f"{digest[:16]}.npz"
+    path = _shipped(digest)
     if not path.is_file():
         return Calibration(np.zeros(d_model, np.float32), np.eye(d_model, dtype=np.float32))
     with path.open("rb") as file, np.load(file) as arrays:
         return Calibration(arrays["mean"].astype(np.float32), arrays["covariance"].astype(np.float32))
+
+
+def calibration_digest(digest: str) -> str:
+    """SHA-256 (hex) of the calibration that is shipped for a model of that digest; empty where none is."""
+    path = _shipped(digest)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _shipped(digest: str) -> Traversable:
+    return _CALIBRATIONS / f"{digest[:16]}.npz"
 
 
 def approximate(weight: Float32, calibration: Calibration) -> LowRank:

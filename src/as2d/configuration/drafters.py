@@ -1,0 +1,128 @@
+"""What may draft beside a target: names, folders and loaded models, as sources that are loaded when first needed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from threading import Lock
+from typing import Any
+
+from as2d.errors import InputError
+from as2d.models.contract import AudioModel, SharesEncoder
+from as2d.models.recognisers.contract import Recogniser
+from as2d.models.recognisers.load import load_recogniser
+from as2d.models.store import KNOWN, installed, resolve
+from as2d.models.whisper.drafter import load_whisper_drafter, load_whisper_self_drafter
+from as2d.models.whisper.model import WhisperModel
+from as2d.records import Instruction
+from as2d.runtime.pair import Load
+from as2d.runtime.source import Encoded, Float32, Job, Source, source_of
+
+AUTO = "auto"
+"""The best of the drafters that come with as2d."""
+SELF = "self"
+"""A cheaper decoder of the target itself."""
+
+_SMALL_WHISPER = "whisper-tiny.en"
+_RECOGNISERS = ("pocketsphinx", "onnx-asr", "sherpa-onnx")
+
+Drafter = str | PathLike[str] | AudioModel | Recogniser
+"""A name ("self", one of `as2d models list`, or of a recogniser), a Whisper folder, or a loaded model."""
+
+
+class LazySource:
+    """A source whose model is loaded when it is first needed. Any thread may be the first."""
+
+    def __init__(self, name: str, identity: str, load: Load, *, encodes: bool) -> None:
+        """`identity` tells apart what drafts differently; `encodes` says that it has an encoder of its own."""
+        self.name = name
+        self.identity = identity
+        self.encodes = encodes
+        self._load = load
+        self._lock = Lock()
+        self._source: Source | None = None
+
+    def loaded(self) -> Source:
+        """The source itself. Raises what loading it raises, each time."""
+        with self._lock:
+            if self._source is None:
+                self._source = source_of(self._load())
+            return self._source
+
+    def can_draft(self, instruction: Instruction) -> bool:
+        """Whether it speaks the language and does the task."""
+        return self.loaded().can_draft(instruction)
+
+    def waits(self, instruction: Instruction) -> bool:
+        """Whether it has nothing to do before the target has encoded a window."""
+        return self.loaded().waits(instruction)
+
+    def prepare(self, samples: Float32, encoded: Encoded, threads: int) -> Any:
+        """Encode one window."""
+        return self.loaded().prepare(samples, encoded, threads)
+
+    def draft(self, prepared: Any, job: Job) -> None:
+        """Publish until there is no more to say."""
+        self.loaded().draft(prepared, job)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafters:
+    """The sources that a session may use; of those that `compete` one drafts at a time, otherwise all together."""
+
+    sources: tuple[LazySource, ...]
+    compete: bool = False
+
+    @property
+    def groups(self) -> tuple[frozenset[int], ...]:
+        """The sets of sources that may draft together."""
+        indices = frozenset(range(len(self.sources)))
+        if self.compete:
+            return tuple(frozenset({index}) for index in sorted(indices))
+        return (indices,) if indices else ()
+
+
+def drafters_for(target: AudioModel, drafter: Drafter | Sequence[Drafter] | None) -> Drafters:
+    """What the caller named. Raises InputError or ModelNotFoundError for a name that is none."""
+    wanted = _as_sequence(drafter)
+    if AUTO not in wanted:
+        return Drafters(tuple(_source(one, target) for one in wanted))
+    if len(wanted) > 1:
+        raise InputError("the drafter auto stands for the best of several; name others without it")
+    return Drafters(_candidates(target), compete=True)
+
+
+def _as_sequence(drafter: Drafter | Sequence[Drafter] | None) -> Sequence[Drafter]:
+    if drafter is None:
+        return ()
+    if isinstance(drafter, Sequence) and not isinstance(drafter, str):
+        return drafter
+    return (drafter,)
+
+
+def _candidates(target: AudioModel) -> tuple[LazySource, ...]:
+    own = (_self(target),) if isinstance(target, WhisperModel) else ()
+    if _SMALL_WHISPER not in installed():
+        return own
+    load = partial(load_whisper_drafter, _SMALL_WHISPER)
+    return (*own, LazySource(_SMALL_WHISPER, KNOWN[_SMALL_WHISPER].digest, load, encodes=True))
+
+
+def _source(drafter: Drafter, target: AudioModel) -> LazySource:
+    if drafter == SELF:
+        return _self(target)
+    if isinstance(drafter, str) and drafter.partition(":")[0] in _RECOGNISERS:
+        return LazySource(drafter, drafter, partial(load_recogniser, drafter), encodes=False)
+    if isinstance(drafter, str | PathLike):
+        files = resolve(drafter)
+        return LazySource(files.name, files.digest, partial(load_whisper_drafter, drafter), encodes=True)
+    identity = getattr(drafter, "identity", drafter.name)
+    encodes = hasattr(drafter, "prepare") and not isinstance(drafter, SharesEncoder)
+    return LazySource(drafter.name, identity, lambda: drafter, encodes=encodes)
+
+
+def _self(target: AudioModel) -> LazySource:
+    if not isinstance(target, WhisperModel):
+        raise InputError(f"the drafter self is made of a Whisper target, and {target.name} is none")
+    load = partial(load_whisper_self_drafter, target)
+    return LazySource(SELF, f"{SELF} of {target.identity}", load, encodes=False)

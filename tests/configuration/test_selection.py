@@ -1,0 +1,213 @@
+"""Who drafts a request: measured once, cached, and without those that fail."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+
+from as2d.configuration import measure, selection
+from as2d.configuration.drafters import Drafters, LazySource
+from as2d.configuration.method import Evidence, Times, Trial
+from as2d.configuration.selection import Selector
+from as2d.errors import CancelledError
+from as2d.models.contract import AudioModel
+from as2d.records import Instruction, Method
+
+ToyFactory = Callable[..., AudioModel]
+TEXT = "Ask not what your country can do."
+ENGLISH = Instruction("transcribe", "en")
+
+
+@pytest.fixture(autouse=True)
+def _cache(own_cache: Path) -> None:
+    """What is measured here is no one else's business."""
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many drafters each measurement was of."""
+    calls: list[int] = []
+    really = measure.measure
+
+    def count(pair: Any, drafters: Drafters, cancelled: threading.Event) -> Evidence:
+        calls.append(len(drafters.sources))
+        return really(pair, drafters, cancelled)
+
+    monkeypatch.setattr(measure, "measure", count)
+    return calls
+
+
+def fail() -> None:
+    raise RuntimeError("no luck")
+
+
+def broken() -> AudioModel:
+    raise RuntimeError("no luck")
+
+
+def candidates(*loads: Callable[[], Any], compete: bool = True) -> Drafters:
+    sources = (
+        LazySource(f"drafter {index}", str(index), load, encodes=True) for index, load in enumerate(loads)
+    )
+    return Drafters(tuple(sources), compete)
+
+
+def select(selector: Selector, method: Method = "auto", *, prepared: bool = True) -> selection.Selection:
+    return selector.select(method, ENGLISH, prepared=prepared, cancelled=threading.Event())
+
+
+def test_a_machine_is_measured_once(toy: ToyFactory, measured: list[int]) -> None:
+    drafters = candidates(lambda: toy(TEXT), lambda: toy(TEXT))
+    evidence = []
+    for _ in range(2):
+        selector = Selector(toy(TEXT), drafters, 2)
+        for method in ("auto", "as2d"):
+            for prepared in (True, False):
+                assert select(selector, method, prepared=prepared).warnings == ()
+        evidence.append(selector._evidence)
+    assert measured == [2]
+    assert evidence[0] == evidence[1]
+    assert evidence[0]
+    assert [trial.sources for trial in evidence[0].trials] == [set(), {0}, {1}]
+    assert [set(trial.times) for trial in evidence[0].trials] == [{"english"}] * 3
+
+
+def test_another_machine_model_or_drafter_is_measured_again(toy: ToyFactory, measured: list[int]) -> None:
+    one, two = candidates(lambda: toy(TEXT)), candidates(lambda: toy(TEXT), lambda: toy(TEXT))
+    together = candidates(lambda: toy(TEXT), lambda: toy(TEXT), compete=False)
+    for target, drafters, threads in (
+        *((toy(TEXT), one, 1), (toy(TEXT), one, 2), (toy(TEXT, identity="new"), one, 2)),
+        *((toy(TEXT), two, 2), (toy(TEXT), together, 2), (toy(TEXT), one, 1)),
+    ):
+        select(Selector(target, drafters, threads))
+    assert measured == [1, 1, 1, 2, 2]
+
+
+def test_only_a_choice_is_measured(toy: ToyFactory, measured: list[int]) -> None:
+    named = Selector(toy(TEXT), candidates(lambda: toy(TEXT), lambda: toy(TEXT), compete=False), 2)
+    assert select(named, "target-only").chosen(ENGLISH) == frozenset()
+    assert select(named, "as2d").chosen(ENGLISH) == {0, 1}
+    assert named.to_prepare(threading.Event())(ENGLISH) == {0, 1}
+    assert select(Selector(toy(TEXT), candidates(), 2)).chosen(ENGLISH) == frozenset()
+    assert measured == []
+
+
+def failing_step(prefix: Sequence[int]) -> int:
+    raise RuntimeError("no luck")
+
+
+@pytest.mark.parametrize("fields", [{"on_prepare": fail}, {"on_open": fail}, {"says": failing_step}])
+def test_a_candidate_that_fails_is_left_out(
+    toy: ToyFactory, measured: list[int], fields: dict[str, Any]
+) -> None:
+    def bad() -> AudioModel:
+        return toy(**({"says": TEXT} | fields))
+
+    for _ in range(2):
+        selector = Selector(toy(TEXT), candidates(bad, lambda: toy(TEXT)), 2)
+        chosen = select(selector, "as2d")
+        assert chosen.warnings == ("the drafter drafter 0 is not used: RuntimeError: no luck",)
+        assert chosen.chosen(ENGLISH) == {1}
+        assert selector.to_prepare(threading.Event())(ENGLISH) == {1}
+    assert measured == [2, 2], "what failed today may work tomorrow"
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+    for thread in threading.enumerate():
+        if thread.name == "as2d-producer":
+            thread.join(5)
+
+
+def test_a_candidate_that_hangs_is_left_out(toy: ToyFactory, release: threading.Event) -> None:
+    def hang() -> None:
+        release.wait(30)
+
+    drafters = candidates(lambda: toy(TEXT, on_prepare=hang), lambda: toy(TEXT))
+    chosen = select(Selector(toy(TEXT), drafters, 2), "as2d")
+    assert chosen.chosen(ENGLISH) == {1}
+    assert "did not stop within 1 s" in chosen.warnings[0]
+
+
+def test_a_candidate_that_cannot_be_loaded_is_left_out(toy: ToyFactory) -> None:
+    chosen = select(Selector(toy(TEXT), candidates(broken, lambda: toy(TEXT)), 2), "as2d")
+    assert chosen.chosen(ENGLISH) == {1}
+    assert chosen.warnings == ("the drafter drafter 0 is not used: RuntimeError: no luck",)
+
+
+@pytest.mark.parametrize("compete", [True, False])
+def test_known_evidence_does_not_help_a_drafter_that_is_gone(
+    toy: ToyFactory, monkeypatch: pytest.MonkeyPatch, compete: bool
+) -> None:
+    trials = (
+        Trial(frozenset(), {"english": Times(100, 100)}),
+        Trial(frozenset({0}), {"english": Times(10, 10)}),
+    )
+    monkeypatch.setattr(selection, "evidence_of", lambda *_: Evidence(trials, {}))
+    selector = Selector(toy(TEXT), candidates(broken, compete=compete), 2)
+    for _ in range(2):
+        chosen = select(selector)
+        assert chosen.chosen(ENGLISH) == frozenset()
+        assert chosen.warnings == ("the drafter drafter 0 is not used: RuntimeError: no luck",)
+
+
+def test_a_drafter_by_name_that_cannot_be_loaded_is_an_error_where_as2d_is_asked_for(toy: ToyFactory) -> None:
+    with pytest.raises(RuntimeError, match="no luck"):
+        select(Selector(toy(TEXT), candidates(broken, compete=False), 2), "as2d")
+
+
+def test_a_measurement_may_be_cancelled_and_leaves_nothing(toy: ToyFactory, measured: list[int]) -> None:
+    def slow(prefix: Sequence[int]) -> int:
+        sleep(0.001)
+        return ord("a") + len(prefix) % 26
+
+    drafters = candidates(lambda: toy(TEXT))
+    cancelled = threading.Event()
+    cancelled.set()
+    for _ in range(2):
+        selector = Selector(toy(slow, limit=100), drafters, 2)
+        with pytest.raises(CancelledError):
+            selector.select("auto", ENGLISH, prepared=True, cancelled=cancelled)
+    assert measured == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("language", "prepared", "method", "chosen"),
+    [
+        (None, False, "auto", {1}),
+        ("en", False, "auto", {0}),
+        (None, True, "auto", {0, 1}),
+        (None, False, "as2d", {0, 1}),
+    ],
+)
+def test_no_encoder_starts_for_a_language_that_may_not_be_drafted(
+    toy: ToyFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    language: str | None,
+    prepared: bool,
+    method: Method,
+    chosen: set[int],
+) -> None:
+    fast, slow, alone = Times(10, 10), Times(50, 50), Times(100, 100)
+    trials = (
+        Trial(frozenset(), {"english": alone, "other": alone}),
+        Trial(frozenset({0}), {"english": fast}),
+        Trial(frozenset({1}), {"english": slow, "other": slow}),
+    )
+    monkeypatch.setattr(selection, "evidence_of", lambda *_: Evidence(trials, {}))
+    encoder = LazySource("encoder", "", lambda: toy(TEXT), encodes=True)
+    sharing = LazySource("sharing", "", lambda: toy(TEXT), encodes=False)
+    selector = Selector(toy(TEXT, languages=("de", "en")), Drafters((encoder, sharing), compete=True), 2)
+    found = selector.select(
+        method,
+        Instruction("transcribe", language),
+        prepared=prepared,
+        cancelled=threading.Event(),
+    )
+    assert found.chosen(Instruction("transcribe", language)) == chosen

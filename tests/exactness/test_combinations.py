@@ -1,0 +1,204 @@
+"""Every source and every combination of sources is the target alone, token for token, on every kept clip."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import pytest
+
+from as2d.decoding.tally import Tally
+from as2d.models.contract import AudioModel
+from as2d.models.whisper.model import WhisperModel
+from as2d.records import Task
+from as2d.runtime.pair import SpeechWindow
+from as2d.runtime.window import WindowRecord
+from as2d.session import PreparedRecording, Session
+from as2d.session.recording import Recording
+
+CLIPS = Path(__file__).parent.parent / "clips"
+ALL: list[dict[str, Any]] = [
+    json.loads(line) for line in (CLIPS / "manifest.jsonl").read_text(encoding="utf-8").splitlines()
+]
+EUROPEAN = [clip for clip in ALL if clip["language"] in ("de", "fr", "es")]
+BUDGETS = (1, 7, 24)
+THREADS = (1, 2)
+
+Ask = Callable[..., list[WindowRecord]]
+Prepare = Callable[[Path], PreparedRecording]
+
+
+class Combination(NamedTuple):
+    names: tuple[str, ...]
+    resync: bool = False
+
+    def __str__(self) -> str:
+        return "+".join(self.names) + " resync" * self.resync
+
+
+COMBINATIONS = [
+    Combination(names, resync)
+    for names in (("self",), ("tiny.en",), ("self", "tiny.en"))
+    for resync in (False, True)
+]
+HEARING = [Combination(("pocketsphinx",)), Combination(("self", "pocketsphinx"))]
+needs_pocketsphinx = pytest.mark.skipif(
+    find_spec("pocketsphinx") is None, reason='needs pip install "as2d[pocketsphinx]"'
+)
+EVERY = [
+    *(pytest.param(combination, id=str(combination)) for combination in COMBINATIONS),
+    *(pytest.param(combination, id=str(combination), marks=needs_pocketsphinx) for combination in HEARING),
+]
+
+
+class Spoken(NamedTuple):
+    """A clip that is prepared, and what the target alone says of it, on any number of threads."""
+
+    clip: Mapping[str, Any]
+    recording: PreparedRecording
+    alone: list[tuple[Any, ...]]
+
+
+def said(records: Sequence[WindowRecord]) -> list[tuple[Any, ...]]:
+    """What may not depend on the method."""
+    return [
+        (
+            record.start,
+            record.end,
+            record.language,
+            [token for commit in record.commits for token in commit.tokens],
+            record.commits[-1].finish_reason,
+        )
+        for record in records
+    ]
+
+
+def tally(answers: Sequence[Sequence[WindowRecord]]) -> Tally:
+    return Tally.of(commit for records in answers for record in records for commit in record.commits)
+
+
+def checksums(recording: PreparedRecording, places: Sequence[int] = (0, 1)) -> list[int]:
+    """Of all that the target and the drafters that are audio models have prepared."""
+    prepared: list[Any] = [
+        audio
+        for window in recording.windows
+        for audio in (window.target, *(window.sources[place].audio for place in places))
+    ]
+    return [
+        crc32(array.data)
+        for audio in prepared
+        for array in (audio.states, *audio.cross.keys, *audio.cross.values)
+    ]
+
+
+@pytest.fixture(scope="module", params=ALL, ids=lambda clip: clip["id"])
+def spoken(request: pytest.FixtureRequest, prepare: Prepare, ask: Ask) -> Iterator[Spoken]:
+    recording = prepare(CLIPS / request.param["path"])
+    before = checksums(recording)
+    one, two = (said(ask(recording, threads=threads)) for threads in THREADS)
+    assert one == two
+    yield Spoken(request.param, recording, one)
+    assert checksums(recording) == before
+
+
+def side_by_side(ask: Ask, recording: PreparedRecording, **options: Any) -> list[list[WindowRecord]]:
+    """The answers for every budget and number of threads, two at a time, which disturbs the drafters more."""
+
+    def answer(budget: int, threads: int) -> list[WindowRecord]:
+        return ask(recording, budget=budget, threads=threads, **options)
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda asked: answer(*asked), product(BUDGETS, THREADS)))
+
+
+@pytest.mark.parametrize("combination", EVERY)
+def test_no_combination_changes_a_token(spoken: Spoken, ask: Ask, combination: Combination) -> None:
+    names, resync = combination
+    for records in side_by_side(ask, spoken.recording, names=names, resync=resync):
+        assert said(records) == spoken.alone
+        assert all(source.drafted for record in records for source in record.sources)
+
+
+@pytest.mark.parametrize("combination", EVERY)
+def test_no_combination_that_is_ahead_changes_a_token(
+    spoken: Spoken, ask: Ask, combination: Combination
+) -> None:
+    names, resync = combination
+    pace = "unhurried" if resync else "patient"
+    records = ask(spoken.recording, names, resync=resync, pace=pace)
+    assert said(records) == spoken.alone
+    assert tally([records]).proposed > 0
+    if "self" in names:  # which speaks every language
+        found = tally([records])
+        assert found.accepted > 0.4 * found.useful
+
+
+def test_a_drafter_that_loses_its_place_is_restarted_and_changes_no_token(spoken: Spoken, ask: Ask) -> None:
+    """The English drafter is lost in other languages; in English it may not need it."""
+    records = ask(spoken.recording, ["self", "tiny.en"], resync=True, pace="unhurried")
+    restarts = [place for record in records for commit in record.commits for place in commit.resync]
+    assert said(records) == spoken.alone
+    assert restarts or spoken.clip["language"] == "en"
+
+
+@pytest.mark.parametrize("names", [["self"], ["self", "tiny.en"]], ids="+".join)
+@pytest.mark.parametrize("threads", THREADS)
+def test_audio_that_nobody_has_prepared_is_no_different(
+    spoken: Spoken, ask: Ask, names: list[str], threads: int
+) -> None:
+    with Recording(CLIPS / spoken.clip["path"]) as recording:
+        windows: list[SpeechWindow] = list(recording.windows)
+    assert said(ask(windows, names, threads=threads)) == spoken.alone
+
+
+@pytest.mark.parametrize("clip", EUROPEAN, ids=lambda clip: clip["id"])
+@pytest.mark.parametrize("resync", [False, True], ids=["pure", "resync"])
+def test_a_translation_drafted_by_the_target_s_own_decoder_is_no_different(
+    prepare: Prepare, ask: Ask, clip: dict[str, Any], resync: bool
+) -> None:
+    recording = prepare(CLIPS / clip["path"])
+    task: Task = "translate"
+    alone = said(ask(recording, task=task))
+    assert alone != said(ask(recording))
+    answers = side_by_side(ask, recording, names=["self"], resync=resync, task=task)
+    answers.append(ask(recording, ["self"], pace="unhurried" if resync else "patient", task=task))
+    assert all(said(records) == alone for records in answers)
+    assert tally(answers).proposed > 0
+
+
+def test_what_is_shared_is_the_same_after_use_by_all_at_once(
+    spoken: Spoken, ask: Ask, base: WhisperModel, drafters: Mapping[str, Any]
+) -> None:
+    """Windows of every combination, and sessions with several drafters, all on the same prepared audio."""
+    recording = spoken.recording
+    before = checksums(recording)
+    for window in recording.windows:
+        shared: Any = window.sources[1].audio
+        assert shared.states is window.target.states
+    both: list[AudioModel] = [drafters["tiny.en"], drafters["self"]]
+    with (
+        Session(base, both, threads=2) as one,
+        Session(base, both, threads=1) as two,
+        ThreadPoolExecutor(3) as pool,
+    ):
+        requests = [
+            session.submit(recording, method="as2d", any_language=True, resync=resync)
+            for session in (one, two)
+            for resync in (False, True)
+        ]
+        answers = list(
+            pool.map(lambda asked: ask(recording, asked.names, resync=asked.resync, threads=2), COMBINATIONS)
+        )
+        results = [request.result() for request in requests]
+    assert checksums(recording) == before
+    assert all(said(records) == spoken.alone for records in answers)
+    for result in results:
+        assert [segment.tokens for segment in result.segments] == [
+            tuple(token for token in tokens if token not in base.end_ids) for *_, tokens, _ in spoken.alone
+        ]
+        assert [source.name for source in result.sources] == [model.name for model in both]
+        assert not any("failed" in warning for warning in result.warnings)
