@@ -187,7 +187,7 @@ def test_a_cursor_that_is_not_lost_stands_behind_a_match(
         assert cursor == follow(cursor, committed, published, Marks(frozenset({3}), frozenset({1, 2})))
         counted = before.position + len(block)
         assert (
-            before.agreed - BACK <= cursor.position <= max(counted, before.position + 8 * len(block)) + AHEAD
+            cursor.agreed - BACK <= cursor.position <= max(counted, before.position + 8 * len(block)) + AHEAD
         )
         assert cursor.agreed >= before.agreed - BACK
         if not cursor.lost and committed and 0 < cursor.position <= ready:

@@ -66,7 +66,7 @@ def test_it_shares_the_encoder_and_keeps_every_second_position(
     shared = own.share(heard)
     assert shared.states is heard.states
     assert shared.samples == heard.samples
-    positions = slice(0, 11 * 50 + 50, 2)
+    positions = slice(0, 11 * 50 + 250, 2)
     for mine, theirs in zip(shared.cross.keys, heard.cross.keys, strict=True):
         np.testing.assert_array_equal(mine, theirs[:, positions])
     for mine, theirs in zip(shared.cross.values, heard.cross.values, strict=True):
