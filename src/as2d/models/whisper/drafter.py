@@ -3,7 +3,7 @@ is close.
 
 A smaller Whisper has 8-bit weights, an output projection cut to the most frequent tokens, no audio padding beyond what
 keeps Whisper from looping, and cross-attention over pairs of positions. The target's own decoder, which needs no
-encoder, has 4-bit weights, a low-rank output projection, and cross-attention over every second position.
+encoder, has 4-bit weights, a low-rank output projection, and cross-attention over every third position.
 """
 
 from os import PathLike
@@ -25,8 +25,8 @@ most frequent first; the first 16,000 cover 95% of the tokens of English speech.
 POOLED = 2
 """Encoder positions that are averaged to one for cross-attention; three lose acceptance (docs/decisions.md)."""
 
-THINNED = 2
-"""Of the target's own positions every second one is kept: averaging them ruins a decoder that was made for all."""
+THINNED = 3
+"""Of the target's own positions every third one is kept: averaging them ruins a decoder that was made for all."""
 
 _POSITIONS_A_SECOND = 50
 _MARGIN = 50
