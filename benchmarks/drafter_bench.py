@@ -15,8 +15,7 @@ from as2d.runtime.window import Decoding
 from as2d.session import DEFAULT_MODEL
 from benchmarks.corpus import Clip
 from benchmarks.drafter_table import DraftedWindow, RowFigures
-from benchmarks.measure import CORES, rotated
-from benchmarks.runs import Run, run_to_end, summed
+from benchmarks.runs import CORES, Run, rotated, run_to_end, summed
 from benchmarks.variants import Variant, extra_bytes, load_variants
 
 _ONE_CORE, _TWO_CORES = "target-only, 1 core", "target-only, 2 cores"
@@ -85,6 +84,7 @@ class DrafterBench:
             tokens=len(looked.reference.tokens),
             one_core_ms=_decode_ms(runs[_ONE_CORE]),
             two_cores_ms=_decode_ms(runs[_TWO_CORES]),
+            whole_one_core_ms=_whole_ms(wholes.get(_ONE_CORE, [])),
             whole_ms=_whole_ms(wholes.get(_TWO_CORES, [])),
             identical=all(
                 run.tokens == looked.reference.tokens

@@ -20,6 +20,7 @@ _COLUMNS = (
     "× 1 core",
     "× 2 cores",
     "end to end, ms",
+    "× 1 core, end to end",
     "× 2 cores, end to end",
 )
 
@@ -42,7 +43,7 @@ class RowFigures:
 
 @dataclass(frozen=True, slots=True)
 class DraftedWindow:
-    """One window under target-only, on one core, on two, and on two from samples to text, and under each drafter.
+    """One window under target-only, on one core and on two, from samples to text too (`whole`), and under each drafter.
 
     `identical` says whether target-only always said the same.
     """
@@ -53,6 +54,7 @@ class DraftedWindow:
     tokens: int
     one_core_ms: float
     two_cores_ms: float
+    whole_one_core_ms: float | None
     whole_ms: float | None
     identical: bool
     rows: Mapping[str, RowFigures]
@@ -101,8 +103,8 @@ def _baselines(windows: Sequence[DraftedWindow]) -> list[list[str]]:
     tokens = sum(window.tokens for window in windows)
     one = sum(window.one_core_ms for window in windows)
     two = sum(window.two_cores_ms for window in windows)
-    whole = [window.whole_ms for window in windows if window.whole_ms is not None]
-    mean = f"{sum(whole) / len(whole):.0f}" if whole else "–"
+    whole_one = [window.whole_one_core_ms for window in windows if window.whole_one_core_ms is not None]
+    whole_two = [window.whole_ms for window in windows if window.whole_ms is not None]
     nothing = ["–"] * 5
     return [
         [
@@ -112,8 +114,7 @@ def _baselines(windows: Sequence[DraftedWindow]) -> list[list[str]]:
             _speed(tokens, one),
             "1.00",
             _over(two, one),
-            "–",
-            "–",
+            *_wholes(whole_one, whole_one, whole_two),
         ],
         [
             "target-only, 2 cores",
@@ -122,8 +123,7 @@ def _baselines(windows: Sequence[DraftedWindow]) -> list[list[str]]:
             _speed(tokens, two),
             _over(one, two),
             "1.00",
-            mean,
-            "1.00",
+            *_wholes(whole_two, whole_one, whole_two),
         ],
     ]
 
@@ -133,7 +133,12 @@ def _row(name: str, pairs: Pairs) -> list[str]:
     decode = sum(row.decode_ms for _, row in pairs)
     drafting = [row.drafting for _, row in pairs]
     accepted = _total(drafting, lambda part: part.accepted)
-    whole = [(window.whole_ms, row.whole_ms) for window, row in pairs if window.whole_ms and row.whole_ms]
+    wholes = [
+        (row.whole_ms, window.whole_one_core_ms, window.whole_ms)
+        for window, row in pairs
+        if row.whole_ms and window.whole_one_core_ms and window.whole_ms
+    ]
+    ours, one, two = zip(*wholes, strict=True) if wholes else ((), (), ())
     return [
         name,
         str(len(pairs)),
@@ -145,9 +150,15 @@ def _row(name: str, pairs: Pairs) -> list[str]:
         _speed(tokens, decode),
         _over(sum(window.one_core_ms for window, _ in pairs), decode),
         _over(sum(window.two_cores_ms for window, _ in pairs), decode),
-        f"{sum(ours for _, ours in whole) / len(whole):.0f}" if whole else "–",
-        _over(sum(theirs for theirs, _ in whole), sum(ours for _, ours in whole)) if whole else "–",
+        *_wholes(ours, one, two),
     ]
+
+
+def _wholes(ours: Sequence[float], one: Sequence[float], two: Sequence[float]) -> list[str]:
+    """Mean milliseconds end to end, and target-only's on one core and on two over them."""
+    if not ours:
+        return ["–"] * 3
+    return [f"{sum(ours) / len(ours):.0f}", _over(sum(one), sum(ours)), _over(sum(two), sum(ours))]
 
 
 def _total(parts: Iterable[Drafting], count: Callable[[Drafting], int]) -> int:

@@ -26,7 +26,7 @@ from benchmarks.drafter_bench import DrafterBench, Looked
 from benchmarks.drafter_table import DraftedWindow, generated, replaced
 from benchmarks.figures import languages
 from benchmarks.host import header
-from benchmarks.measure import CORES
+from benchmarks.runs import CORES
 from benchmarks.variants import own_bytes, window_bytes
 
 WINDOWS_A_CLIP = 2

@@ -15,8 +15,9 @@ from as2d.records import SAMPLE_RATE, Method
 from as2d.session import Session
 from benchmarks.corpus import Clip
 from benchmarks.figures import Contender, MeasuredClip
-from benchmarks.measure import CORES, Bench, rotated
+from benchmarks.measure import Bench
 from benchmarks.peers import FasterWhisper
+from benchmarks.runs import CORES, rotated
 
 Float32 = NDArray[np.float32]
 Transcriber = Callable[[Float32, str], object]

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from as2d.models.whisper.drafter import load_whisper_drafter
 from as2d.models.whisper.model import WhisperModel, WhisperPrepared, load_whisper
@@ -16,12 +16,7 @@ from as2d.session import DEFAULT_MODEL
 from benchmarks.corpus import Clip
 from benchmarks.figures import DECODERS, Contender, MeasuredWindow, Timing, median_timing
 from benchmarks.peers import FasterWhisper
-from benchmarks.runs import Run, run_to_end, summed
-
-CORES = 2
-"""Cores of the contenders that are given more than one."""
-
-T = TypeVar("T")
+from benchmarks.runs import CORES, Run, rotated, run_to_end, summed
 
 
 class Window(NamedTuple):
@@ -133,12 +128,6 @@ class Bench:
             model.attend(prepared.states, CORES)
             times.append(_since(start))
         return median(times)
-
-
-def rotated(items: Sequence[T], by: int) -> list[T]:
-    """The items, beginning with another one for each `by`."""
-    first = by % len(items)
-    return [*items[first:], *items[:first]]
 
 
 def _timing(run: Run, charge: float) -> Timing:

@@ -12,6 +12,17 @@ from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
 from as2d.runtime.window import Decoding, WindowRecord, run_window
 from benchmarks.figures import Drafting
 
+CORES = 2
+"""Cores of the contenders that are given more than one."""
+
+T = TypeVar("T")
+
+
+def rotated(items: Sequence[T], by: int) -> list[T]:
+    """The items, beginning with another one for each `by`."""
+    first = by % len(items)
+    return [*items[first:], *items[:first]]
+
 
 class Run(NamedTuple):
     """One decode: its record, the tokens without the end, and the milliseconds of the whole call."""

@@ -35,6 +35,7 @@ WINDOW = DraftedWindow(
     tokens=20,
     one_core_ms=100.0,
     two_cores_ms=75.0,
+    whole_one_core_ms=None,
     whole_ms=None,
     identical=True,
     rows={"self": ROW},
@@ -62,10 +63,12 @@ def test_a_row_is_compared_on_its_own_windows_only() -> None:
 
 
 def test_end_to_end_is_over_the_windows_that_have_it() -> None:
-    whole = replace(WINDOW, whole_ms=300.0, rows={"self": replace(ROW, whole_ms=400.0)})
+    whole = replace(
+        WINDOW, whole_one_core_ms=600.0, whole_ms=300.0, rows={"self": replace(ROW, whole_ms=400.0)}
+    )
     text = generated({}, [WINDOW, whole])
-    assert cells(text, "self")[10:] == ["400", "0.75"]
-    assert cells(text, "target-only, 2 cores")[10:] == ["300", "1.00"]
+    assert cells(text, "self")[10:] == ["400", "1.50", "0.75"]
+    assert cells(text, "target-only, 2 cores")[10:] == ["300", "2.00", "1.00"]
 
 
 def test_languages_have_tables_apart() -> None:
