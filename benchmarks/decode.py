@@ -23,10 +23,11 @@ from benchmarks.corpus import Clip, corpus_folder, read_clips, spoken_clips
 from benchmarks.end_to_end import measure_clips, transcribers
 from benchmarks.figures import MeasuredClip, MeasuredWindow
 from benchmarks.host import header
-from benchmarks.measure import CORES, Bench, Window
+from benchmarks.measure import Bench, Window
 from benchmarks.memory import Memory, measure_memory
 from benchmarks.peers import FasterWhisper, faster_whisper
 from benchmarks.report import print_clips, print_header, print_memory, print_windows
+from benchmarks.runs import CORES
 
 WINDOWS_A_CLIP = 3
 """Windows of one clip, so that a few long recordings do not make up the whole sample."""

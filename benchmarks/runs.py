@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from threading import Event
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from as2d.decoding.tally import Tally
 from as2d.models.contract import AudioModel
