@@ -93,7 +93,8 @@ def test_by_default_one_drafter_is_chosen_at_most(
         assert drafted(alone) == set()
         assert len(drafted(always)) == 1
         assert drafted(auto) <= drafted(always)
-        assert auto.warnings == ()
+        # On a busy machine a drafter may come too late to be worth its core.
+        assert all("was switched off" in warning for warning in auto.warnings)
 
 
 def test_several_drafters_by_name_draft_together(base: WhisperModel, clips: Clips) -> None:
