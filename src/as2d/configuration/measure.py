@@ -40,7 +40,7 @@ class _Clip(NamedTuple):
 
 
 _CLIPS = (
-    _Clip("english", "jfk.flac", Instruction("transcribe", "en")),
+    _Clip("english", "ls-3080-5032-0007.flac", Instruction("transcribe", "en")),
     _Clip("other", "fleurs-de-003.ogg", Instruction("transcribe", "de")),
     _Clip("translation", "fleurs-de-003.ogg", Instruction("translate", "de")),
 )
@@ -75,7 +75,8 @@ def evidence_of(pair: Pair, drafters: Drafters, cancelled: Event) -> Evidence:
     """
     identities = (source.identity for source in drafters.sources)
     machine = (*cpu_fingerprint().values(), str(pair.cores.alone))
-    key = cache_key("auto", pair.target.identity, *machine, str(drafters.compete), *identities)
+    how = (str(_CLIPS), str(DEFAULT_BUDGET))
+    key = cache_key("auto", *how, pair.target.identity, *machine, str(drafters.compete), *identities)
     try:
         folder = cached(key, lambda new: _write(new, measure(pair, drafters, cancelled)))
     except _IncompleteError as incomplete:
