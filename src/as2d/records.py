@@ -1,12 +1,26 @@
 """The frozen values that travel between the parts: instructions, commits and results."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Task = Literal["transcribe", "translate"]
-Method = Literal["auto", "as2d", "target-only"]
+UsedMethod = Literal[
+    "as2d",
+    "target-only",
+    "speculative",
+    "specasr",
+    "lookahead",
+    "as2d-without-decoupling",
+    "as2d-without-budget",
+]
+"""A way to decode; all give the same tokens."""
+Method = Literal["auto", UsedMethod]
+"""auto: the faster of as2d and target-only."""
 Origin = Literal["accepted", "corrected", "bonus", "alone"]
 FinishReason = Literal["stop", "length", "repetition", "no_speech"]
+
+METHODS: tuple[UsedMethod, ...] = get_args(UsedMethod)
+"""Every way to decode."""
 
 SAMPLE_RATE = 16_000
 """Samples a second of all audio past `as2d.audio`."""
@@ -68,10 +82,11 @@ class Event(Commit):
 class Options:
     """How to answer a request.
 
-    `budget` caps the candidates a round (0…24; None: the configured one). `batch` is how many tokens the drafter
-    publishes together: each word, or n tokens. `any_language` drafts even in languages that the drafter does not
-    speak, which is exact and slow: for tests and measurements. `resync` lets a drafter that has fallen behind or lost
-    its place go on from the committed text; this leaves the paper's method, the answer stays the same.
+    `budget` caps the candidates a round (0…24; None: the configured one); specasr and as2d-without-budget have a rule
+    of their own instead. `batch` is how many tokens a drafter that runs beside the target publishes together: each
+    word, or n tokens. `any_language` drafts even in languages that the drafter does not speak, which is exact and
+    slow: for tests and measurements. `resync` lets a drafter of as2d that has fallen behind or lost its place go on
+    from the committed text; this leaves the paper's method, the answer stays the same.
     """
 
     method: Method = "auto"
@@ -142,7 +157,7 @@ class Result:
     duration_s: float
     tokens: tuple[int, ...]
     segments: tuple[Segment, ...]
-    method: Literal["as2d", "target-only"]
+    method: UsedMethod
     exact: bool
     finish_reason: FinishReason
     truncated: bool

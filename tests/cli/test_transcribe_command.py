@@ -12,6 +12,7 @@ from as2d import Result, Session
 from as2d.cli import transcribe
 from as2d.configuration import selection
 from as2d.configuration.method import Evidence, Times, Trial
+from as2d.records import METHODS
 
 Run = Callable[..., Any]
 
@@ -42,7 +43,7 @@ COMMIT = [
 SUMMARY = re.compile(
     r"as2d: (?P<file>.+): audio (?P<audio>[\d.]+) s, wall [\d.]+ s, RTFx [\d.]+, encode \d+ ms, "
     r"decode (?P<speed>\d+) tok/s, acceptance (?P<acceptance>-|[01]\.\d\d), coverage (-|[01]\.\d\d), "
-    r"rounds (?P<rounds>\d+), K=1 share (-|[01]\.\d\d), method (?P<method>as2d|target-only), drafters (?P<drafters>\S+)"
+    r"rounds (?P<rounds>\d+), K=1 share (-|[01]\.\d\d), method (?P<method>[a-z0-9-]+), drafters (?P<drafters>\S+)"
 )
 
 
@@ -84,6 +85,20 @@ def test_every_method_gives_the_same_tokens(run: Run, clips: Path, clip: str) ->
     assert [result["method"] for result in results[:2]] == ["target-only", "as2d"]
     assert all(result["exact"] for result in results)
     assert results[0]["tokens"] == results[1]["tokens"] == results[2]["tokens"] != []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_asked_for_and_is_named(run: Run, jfk: Path, method: str) -> None:
+    outcome = run("transcribe", jfk, "--method", method)
+    match = SUMMARY.fullmatch(outcome.lines[-1])
+    assert outcome.out == JFK + "\n"
+    assert match
+    assert match["method"] == method
+    assert (match["drafters"] == "-") is (method == "target-only")
+    assert (
+        method in ("as2d", "as2d-without-budget", "lookahead", "target-only")
+        or float(match["acceptance"]) > 0.3
+    )
 
 
 def test_a_language_without_drafter_is_said(run_fresh: Run, clips: Path) -> None:
@@ -274,6 +289,11 @@ def test_quiet_and_verbose(run: Run, jfk: Path) -> None:
     assert "whisper-base (int8), drafters the best of self, whisper-tiny.en, cores " in loaded
     assert "language en, exact yes, finish stop, windows with speech 1, tokens 25" in details
     assert SUMMARY.fullmatch(summary)
+
+
+def test_methods_in_turn_share_no_cores(run: Run, jfk: Path) -> None:
+    lines = run("transcribe", jfk, "--verbose", "--method", "specasr").lines
+    assert "(in turn with the drafter): loaded in " in lines[0]
 
 
 def test_version_and_help(run_fresh: Run) -> None:

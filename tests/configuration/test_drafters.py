@@ -58,6 +58,7 @@ def test_several_draft_together_in_the_order_in_which_they_are_named(
     assert not found.compete
     assert found.groups == (frozenset(range(6)),)
     assert len({source.identity for source in found.sources}) == 6
+    assert [source.writes_on for source in found.sources] == [True, False, True, True, False, False]
 
 
 @pytest.mark.parametrize(

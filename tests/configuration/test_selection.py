@@ -12,9 +12,11 @@ from as2d.configuration import measure, selection
 from as2d.configuration.drafters import Drafters, LazySource
 from as2d.configuration.method import Evidence, Times, Trial
 from as2d.configuration.selection import Selector
-from as2d.errors import CancelledError
+from as2d.decoding.as2d import CoreSplit
+from as2d.decoding.methods import TRAITS
+from as2d.errors import CancelledError, InputError
 from as2d.models.contract import AudioModel
-from as2d.records import Instruction, Method
+from as2d.records import METHODS, Instruction, Method, UsedMethod
 
 ToyFactory = Callable[..., AudioModel]
 TEXT = "Ask not what your country can do."
@@ -211,3 +213,55 @@ def test_no_encoder_starts_for_a_language_that_may_not_be_drafted(
         cancelled=threading.Event(),
     )
     assert found.chosen(Instruction("transcribe", language)) == chosen
+
+
+@pytest.fixture
+def rivals(toy: ToyFactory, monkeypatch: pytest.MonkeyPatch) -> Selector:
+    """One for English, and one for every language; German was not measured, and nothing pays."""
+    alone = Times(10, 10)
+    trials = (
+        Trial(frozenset(), {"english": alone}),
+        Trial(frozenset({0}), {"english": Times(20, 20)}),
+        Trial(frozenset({1}), {"english": Times(30, 30)}),
+    )
+    monkeypatch.setattr(selection, "evidence_of", lambda *_: Evidence(trials, {}))
+    languages = ("de", "en")
+    drafters = candidates(lambda: toy(TEXT), lambda: toy(TEXT, languages=languages))
+    return Selector(toy(TEXT, languages=languages), drafters, 2)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if TRAITS[method].drafts])
+def test_every_method_that_drafts_has_the_best_drafter(rivals: Selector, method: UsedMethod) -> None:
+    chosen = select(rivals, method).chosen
+    assert chosen(ENGLISH) == {0}
+    assert select(rivals).chosen(ENGLISH) == frozenset()
+    one = TRAITS[method].writes_on
+    assert chosen(Instruction("transcribe", "de")) == ({1} if one else {0, 1})
+
+
+def test_only_methods_in_turn_give_the_drafter_other_cores(rivals: Selector) -> None:
+    pairs = {method: rivals.pair_for(method) for method in METHODS}
+    shared = [method for method, pair in pairs.items() if pair is rivals.pair]
+    assert shared == ["as2d", "target-only", "lookahead", "as2d-without-decoupling", "as2d-without-budget"]
+    assert {pairs[method].cores for method in ("speculative", "specasr")} == {CoreSplit(2, 2)}
+    assert rivals.pair_for("auto").cores == CoreSplit(2, 1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_method_needs_is_checked_without_loading_anything(method: UsedMethod) -> None:
+    traits = TRAITS[method]
+    hears_only = LazySource("ears", "", broken, encodes=False, writes_on=False)
+    writes_on = LazySource("writer", "", broken, encodes=True)
+    for sources, compete, refused in (
+        ((), False, traits.drafts),
+        ((hears_only,), False, traits.writes_on),
+        ((writes_on,), False, False),
+        ((writes_on, writes_on), False, traits.writes_on),
+        ((writes_on, writes_on), True, False),
+    ):
+        selector = Selector(None, Drafters(sources, compete), 2)  # type: ignore[arg-type]
+        if refused:
+            with pytest.raises(InputError, match=f"the method {method} "):
+                selector.check(method)
+        else:
+            selector.check(method)

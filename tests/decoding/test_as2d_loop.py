@@ -1,6 +1,6 @@
-"""The loop against a slow reference, on decoders whose every row depends on the whole cache."""
+"""The loops of all methods against a slow reference, on decoders whose every row depends on the whole cache."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -14,14 +14,20 @@ from numpy.typing import NDArray
 
 from as2d.decoding.align import Marks
 from as2d.decoding.as2d import CoreSplit, decode
+from as2d.decoding.confidence import LONGEST_DRAFT, THRESHOLD
 from as2d.decoding.evidence import GRACE
+from as2d.decoding.lookahead import continuation, decode_lookahead
+from as2d.decoding.specasr import decode_specasr
+from as2d.decoding.speculative import Turns, decode_speculative
 from as2d.decoding.stop import StopRules
 from as2d.decoding.tally import Tally
 from as2d.decoding.target_only import decode_alone
-from as2d.drafting.buffer import CandidateBuffer
+from as2d.drafting.buffer import CandidateBuffer, Snapshot
+from as2d.drafting.prefix import PrefixDrafter
 from as2d.errors import InputError
-from as2d.models.contract import Rows
+from as2d.models.contract import Rows, Vocabulary
 from as2d.records import Commit
+from as2d.runtime.serial import SerialDraft
 
 SIZE = 40
 END_IDS = frozenset({0, 1})
@@ -39,6 +45,9 @@ class Scripted:
     prompt: Sequence[int] = PROMPT
     capacity: int = 10_000
     before_forward: Callable[[], None] = lambda: None
+    size: int = SIZE
+    probability: Model = lambda cache: 50
+    """In percent."""
     cache: list[int] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
@@ -59,12 +68,13 @@ class Scripted:
             raise InputError("no room")
         self.before_forward()
         self.widths.append(len(tokens))
-        greedy = []
+        greedy, sure = [], []
         for token in tokens:
-            assert 0 <= token < SIZE  # an engine would crash on anything else
+            assert 0 <= token < self.size  # an engine would crash on anything else
             self.cache.append(token)
             greedy.append(self.model(self.cache))
-        return Rows(tuple(greedy), (0.5,) * len(greedy))
+            sure.append(self.probability(self.cache) / 100)
+        return Rows(tuple(greedy), tuple(sure))
 
     def scores(self, tokens: Sequence[int]) -> NDArray[np.float32]:
         raise AssertionError("for the exactness probe only")
@@ -133,6 +143,19 @@ def check_commit(commit: Commit, budget: int) -> None:
         assert commit.finish_reason in ("repetition", "length")
 
 
+def checked(commits: Iterator[Commit], target: Scripted, budget: int) -> Iterator[Commit]:
+    """The commits of any method, with the cache checked in every round."""
+    committed: list[int] = []
+    for rounds, commit in enumerate(commits, 1):
+        check_commit(commit, budget)
+        committed += commit.tokens
+        assert target.cache == [*PROMPT, *committed][:-1]
+        assert target.length == len(PROMPT) + len(committed) - 1
+        assert target.widths[-1] == commit.width <= budget + 1
+        assert len(target.widths) == rounds
+        yield commit
+
+
 def run(
     target: Scripted,
     sources: Sequence[CandidateBuffer],
@@ -140,8 +163,9 @@ def run(
     budget: int,
     *,
     resync: Callable[[int, int], None] | None = None,
+    threshold: float = 0.0,
 ) -> list[Commit]:
-    """Decode, checking the cache, the cores and the candidates' source in every round.
+    """Decode as as2d does, checking the cache, the cores and the candidates' source in every round.
 
     `resync(source, committed)` is told of each source that is asked to catch up.
     """
@@ -157,7 +181,9 @@ def run(
         marks=MARKS,
         vocabulary_size=SIZE,
         resync=resync is not None,
+        threshold=threshold,
     )
+    generator = checked(generator, target, budget)
     while not (commits and commits[-1].finish_reason):
         drafting = [i for i, source in enumerate(sources) if i not in off and not source.snapshot().closed]
         commit = next(generator)
@@ -166,19 +192,13 @@ def run(
         assert off.isdisjoint(commit.switched_off)
         assert off.isdisjoint(commit.resync)
         assert set(commit.switched_off) <= set(drafting)
-        check_commit(commit, budget)
         committed += commit.tokens
-        assert target.cache == [*PROMPT, *committed][:-1]
-        assert target.length == len(PROMPT) + len(committed) - 1
-        assert target.widths[-1] == commit.width
         off |= set(commit.switched_off)
         for source in commit.resync:
             assert resync
             resync(source, len(committed))
         commits.append(commit)
     assert next(generator, None) is None
-    assert len(target.widths) == len(commits)
-    assert max(target.widths) <= budget + 1
     return commits
 
 
@@ -267,9 +287,9 @@ def cases(draw: st.DrawFn) -> tuple[Model, int, list[Schedule]]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(cases(), st.integers(0, 24), st.booleans())
+@given(cases(), st.integers(0, 24), st.booleans(), st.sampled_from([0.0, THRESHOLD, 0.6]))
 def test_any_drafters_give_the_answer_of_the_target(
-    case: tuple[Model, int, list[Schedule]], budget: int, resync: bool
+    case: tuple[Model, int, list[Schedule]], budget: int, resync: bool, threshold: float
 ) -> None:
     model, limit, drafters = case
 
@@ -284,8 +304,372 @@ def test_any_drafters_give_the_answer_of_the_target(
         limit,
         budget,
         resync=(lambda source, committed: drafters[source].resync(committed)) if resync else None,
+        threshold=threshold,
     )
     assert answer(commits) == reference(model, limit)
+
+
+PIECES = [b"", b"", b",", b".", *(b" " + bytes([token]) for token in b"abcdefghijklmnopqrst")]
+PIECES += [bytes([token]) for token in b"ABCDEFGHIJKLMN\xc3\xa9"]
+
+
+class Pieces:
+    """The target's vocabulary: no text for the end ids, words of one letter, more letters, and half characters."""
+
+    size = SIZE
+    weak_tokens = MARKS.weak
+    word_starts = MARKS.word_starts
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        tokens, data = [], text.encode()
+        while data:
+            token = next((t for t in range(SIZE - 1, 1, -1) if data.startswith(PIECES[t])), None)
+            tokens += [] if token is None else [token]
+            data = data[1 if token is None else len(PIECES[token]) :]
+        return tuple(tokens)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return b"".join(PIECES[token] for token in tokens).decode(errors="replace")
+
+    def token_bytes(self, token: int) -> bytes:
+        return PIECES[token]
+
+
+class Bytes:
+    """Another vocabulary: bytes, and the end ids behind them."""
+
+    size = 258
+    weak_tokens: frozenset[int] = frozenset()
+    word_starts: frozenset[int] = frozenset({32})
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        return tuple(text.encode())
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return b"".join(map(self.token_bytes, tokens)).decode(errors="replace")
+
+    def token_bytes(self, token: int) -> bytes:
+        return bytes([token]) if token < 256 else b""
+
+
+TARGET_WORDS, BYTES = Pieces(), Bytes()
+
+
+@dataclass
+class Follower:
+    """A drafter that recites a near copy of the answer behind any beginning, in its own tokens or the target's."""
+
+    stream: list[int]
+    vocabulary: Vocabulary = TARGET_WORDS
+    sure: list[int] = field(default_factory=lambda: [90])
+    """Percent, over and over."""
+    limit: int = 1000
+    capacity: int = 1000
+    fails_at: int | None = None
+    """A call, which raises."""
+    calls: int = 0
+    decoder: Scripted = field(init=False)
+    fault: str | None = None
+
+    def __post_init__(self) -> None:
+        self.decoder = Scripted(
+            self._says,
+            capacity=self.capacity,
+            before_forward=self._called,
+            size=self.vocabulary.size,
+            probability=lambda cache: self.sure[len(cache) % len(self.sure)],
+        )
+
+    def _called(self) -> None:
+        self.calls += 1
+        if self.calls == self.fails_at:
+            raise ValueError("bad head")
+
+    def _says(self, cache: Sequence[int]) -> int:
+        said = len(cache) - len(PROMPT)
+        return self.stream[said] if said < len(self.stream) else self.vocabulary.size - 1
+
+    def opened(self) -> PrefixDrafter:
+        end_ids = END_IDS if self.vocabulary is TARGET_WORDS else frozenset({256, 257})
+        return PrefixDrafter(self.decoder, self.vocabulary, TARGET_WORDS, end_ids=end_ids, limit=self.limit)
+
+    def serial(self) -> SerialDraft:
+        return SerialDraft(0, self.opened)
+
+
+@st.composite
+def followers(draw: st.DrawFn, truth: list[int]) -> Follower:
+    random = Random(draw(st.integers(0, 2**32)))
+    same = draw(st.booleans())
+    vocabulary: Vocabulary = TARGET_WORDS if same else BYTES
+    own = truth * 2 if same else [*b"".join(PIECES[token] for token in truth * 2)]
+    return Follower(
+        edited(own, draw(st.sampled_from([0.0, 0.05, 0.2, 0.6, 1.0])), random),
+        vocabulary,
+        sure=draw(st.lists(st.integers(0, 100), min_size=1, max_size=7)),
+        limit=draw(st.sampled_from([0, 5, 1000])),
+        capacity=draw(st.sampled_from([3, 20, 1000])),
+        fails_at=draw(st.none() | st.integers(1, 30)),
+    )
+
+
+@st.composite
+def followed(draw: st.DrawFn) -> tuple[Model, int, int, Follower]:
+    """A target, its limit and the room in its cache, and a drafter."""
+    model = hashed(
+        draw(st.integers(0, 2**32)), draw(st.sampled_from([1, 2, 3, 500])), draw(st.integers(5, 80))
+    )
+    limit, room = draw(st.integers(1, 90)), draw(st.sampled_from([1, 2, 30, 1000]))
+    truth, _ = reference(model, min(limit, room))
+    return model, limit, room, draw(followers(truth))
+
+
+def serial(method: str, target: Scripted, drafter: SerialDraft, limit: int, budget: int) -> list[Commit]:
+    """Decode in turns, with the cache checked in every round."""
+    turns, rules = Turns(drafter, 0, 3), StopRules(END_IDS, limit)
+    if method == "specasr":
+        commits = decode_specasr(target, turns, rules, vocabulary_size=SIZE)
+        return list(checked(commits, target, LONGEST_DRAFT))
+    commits = decode_speculative(target, turns, rules, budget=budget, vocabulary_size=SIZE)
+    return list(checked(commits, target, budget))
+
+
+@pytest.mark.parametrize("method", ["speculative", "specasr"])
+@settings(max_examples=300, deadline=None)
+@given(followed(), st.integers(0, 24))
+def test_any_drafter_that_takes_turns_gives_the_answer_of_the_target(
+    method: str, case: tuple[Model, int, int, Follower], budget: int
+) -> None:
+    model, limit, room, follower = case
+    target = Scripted(model, capacity=len(PROMPT) - 1 + room)
+    drafter = follower.serial()
+    commits = serial(method, target, drafter, limit, budget)
+    assert answer(commits) == reference(model, min(limit, room))
+    assert target.threads == [3]
+    assert (drafter.fault is None) or all(commit.proposed == 0 for commit in commits[follower.calls :])
+
+
+@pytest.mark.parametrize("vocabulary", [TARGET_WORDS, BYTES])
+@pytest.mark.parametrize("budget", [1, 7, 24])
+def test_a_perfect_drafter_that_takes_turns_is_asked_once_for_each_block(
+    budget: int, vocabulary: Vocabulary
+) -> None:
+    def model(prefix: Sequence[int]) -> int:
+        return 4 + (len(prefix) - len(PROMPT)) % 31  # no punctuation, and no half character
+
+    truth, reason = reference(model, 100)
+    own = truth if vocabulary is TARGET_WORDS else [*b"".join(PIECES[token] for token in truth)]
+    drafter = Follower(own, vocabulary)
+    commits = serial("speculative", Scripted(model), drafter.serial(), 100, budget)
+    assert answer(commits) == (truth, reason)
+    assert len(commits) == -(-100 // (budget + 1))
+    assert sum(drafter.decoder.widths) <= len(own), "nothing is computed twice"
+
+
+def test_a_rejected_draft_is_rolled_back_to_what_is_committed() -> None:
+    truth, _ = reference(counting, 12)
+    drafter = Follower([*truth[:4], 39, *truth[5:]])
+    commits = serial("speculative", Scripted(counting), drafter.serial(), 12, 5)
+    assert [commit.accepted for commit in commits] == [4, 5, 0]
+    assert [commit.origins[-1] for commit in commits] == ["corrected", "bonus", "alone"]
+    assert drafter.decoder.widths == [1, 1, 1, 1, 1, 1, 1, 1, 1, 1], "the correction is one position"
+
+
+def test_a_drafter_that_fails_is_left_out_from_then_on() -> None:
+    truth, _ = reference(counting, 30)
+    drafter = Follower(truth, fails_at=4)
+    draft = drafter.serial()
+    commits = serial("speculative", Scripted(counting), draft, 30, 2)
+    assert [commit.proposed for commit in commits] == [2] + [0] * 27
+    assert draft.fault == "ValueError: bad head"
+    assert drafter.calls == 4
+
+
+def test_a_drafter_without_text_is_not_heard_for_ever() -> None:
+    """256 has no text here, and is no end."""
+    drafter = Follower([256] * 1000, BYTES)
+    silent = PrefixDrafter(drafter.decoder, BYTES, TARGET_WORDS, end_ids=frozenset({257}), limit=10**9)
+    draft = SerialDraft(0, lambda: silent)
+    commits = serial("speculative", Scripted(counting), draft, 20, 5)
+    assert answer(commits)[0] == reference(counting, 20)[0]
+    assert drafter.calls <= 20 * 8
+
+
+def test_an_unsure_token_ends_a_draft() -> None:
+    truth, _ = reference(counting, 40)
+    drafter = Follower(truth, sure=[90, 90, 90, 90, 30])
+    commits = serial("specasr", Scripted(counting), drafter.serial(), 40, 0)
+    assert answer(commits)[0] == truth
+    # The first unsure row is that of the cache's fourth token; then one in five, each behind a bonus token.
+    assert [commit.proposed for commit in commits[:3]] == [2, 4, 4]
+
+
+def test_a_sure_draft_is_24_tokens_long() -> None:
+    truth, _ = reference(counting, 60)
+    commits = serial("specasr", Scripted(counting), Follower(truth).serial(), 60, 0)
+    assert [commit.proposed for commit in commits] == [24, 24, 9]
+
+
+def test_what_was_rejected_is_recycled_without_drafting_it_again() -> None:
+    truth, _ = reference(counting, 40)
+    drafter = Follower([*truth[:5], 39, *truth[6:]])
+    commits = serial("specasr", Scripted(counting), drafter.serial(), 40, 0)
+    assert answer(commits)[0] == truth
+    assert [(commit.proposed, commit.accepted) for commit in commits[:2]] == [(24, 5), (18, 18)]
+    # 24 steps; one that finds the way back behind the correction; then the 17 tokens that were taken over and the
+    # bonus in one call.
+    assert drafter.decoder.widths[:26] == [1] * 25 + [19]
+
+
+def lookahead(
+    target: Scripted, buffer: CandidateBuffer, limit: int, budget: int, resync: Callable[[list[int]], None]
+) -> list[Commit]:
+    """Decode, checking the cache and the requests in every round; `resync` is told of these."""
+    rules = StopRules(END_IDS, limit)
+    rounds = decode_lookahead(
+        target, buffer, rules, source=2, budget=budget, cores=CORES, vocabulary_size=SIZE
+    )
+    commits: list[Commit] = []
+    committed: list[int] = []
+    asked, off = 0, False
+    for commit in checked(rounds, target, budget):
+        committed += commit.tokens
+        commits.append(commit)
+        assert commit.source in ((None,) if off else (None, 2))
+        off = off or bool(commit.switched_off)
+        if commit.resync:
+            assert commit.resync == (2,)
+            assert not off
+            assert asked <= buffer.snapshot().start, "one request at a time"
+            asked = len(committed)
+            resync(committed)
+    return commits
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(), st.integers(0, 24))
+def test_any_stream_gives_lookahead_the_answer_of_the_target(
+    case: tuple[Model, int, list[Schedule]], budget: int
+) -> None:
+    model, limit, drafters = case
+    drafter = drafters[0] if drafters else Schedule([], closes_at=0)
+    target = Scripted(model, before_forward=drafter.step)
+    commits = lookahead(
+        target, drafter.buffer, limit, budget, lambda committed: drafter.resync(len(committed))
+    )
+    assert answer(commits) == reference(model, limit)
+
+
+@pytest.mark.parametrize(
+    ("stream", "start", "found"),
+    [
+        ((2, 3, 4, 5, 6), 0, (5, 6)),
+        ((2, 3, 9, 5, 6), 0, ()),
+        ((2, 3), 0, ()),
+        ((4, 5, 6, 7, 8), 2, (5, 6, 7)),
+        ((5, 6), 3, (5, 6)),
+        ((9, 5, 6), 2, ()),
+        ((5, 6), 4, ()),  # it starts behind what nobody has committed
+    ],
+)
+def test_only_what_continues_the_text_exactly_is_proposed(
+    stream: tuple[int, ...], start: int, found: tuple[int, ...]
+) -> None:
+    assert continuation(Snapshot(stream, start=start), [2, 3, 4], 3) == found
+
+
+@dataclass
+class Runner:
+    """A drafter that runs ahead of the target by some steps a call, and goes on from what it is told to."""
+
+    drafter: PrefixDrafter
+    steps: Callable[[], int]
+    buffer: CandidateBuffer = field(default_factory=CandidateBuffer)
+    request: list[int] | None = None
+
+    def run(self) -> None:
+        if self.request is not None:
+            self.buffer.restart(len(self.request))
+            self.drafter.rewind(self.request)
+            self.request = None
+        for _ in range(self.steps()):
+            words = self.drafter.step()
+            for word in self.drafter.flush() if words is None else words:
+                self.buffer.publish(*word)
+            if words is None:
+                self.buffer.close()
+                return
+
+    def resync(self, committed: list[int]) -> None:
+        self.request = list(committed)
+
+
+def run_ahead(runner: Runner, model: Model, limit: int, budget: int, room: int = 1000) -> list[Commit]:
+    def step() -> None:
+        if not runner.buffer.snapshot().closed or runner.request is not None:
+            runner.run()
+
+    target = Scripted(model, capacity=len(PROMPT) - 1 + room, before_forward=step)
+    return lookahead(target, runner.buffer, limit, budget, runner.resync)
+
+
+@settings(max_examples=300, deadline=None)
+@given(followed(), st.integers(0, 24), st.integers(0, 2**32), st.integers(0, 12))
+def test_any_drafter_that_runs_ahead_gives_the_answer_of_the_target(
+    case: tuple[Model, int, int, Follower], budget: int, seed: int, pace: int
+) -> None:
+    model, limit, room, follower = case
+    follower.fails_at = None  # a fault closes the buffer, which every stream here may
+    follower.stream = [token for token in follower.stream if 0 <= token < follower.vocabulary.size]
+    random = Random(seed)
+    runner = Runner(follower.opened(), lambda: random.randint(0, pace))
+    commits = run_ahead(runner, model, limit, budget, room)
+    assert answer(commits) == reference(model, min(limit, room))
+
+
+def test_a_drafter_that_runs_ahead_is_rolled_back_on_a_mismatch_and_not_else() -> None:
+    truth, _ = reference(counting, 60)
+    runner = Runner(Follower([*truth[:10], 39, *truth[11:]]).opened(), lambda: 12)
+    commits = run_ahead(runner, counting, 60, 4)
+    assert answer(commits)[0] == truth
+    assert [index for index, commit in enumerate(commits) if commit.resync] == [2]
+    assert commits[2].tokens == tuple(truth[6:11]), "what the target said instead is to be gone on from"
+    assert runner.buffer.snapshot().start == 11
+    assert sum(commit.accepted for commit in commits[3:]) >= 60 - 11 - len(commits[3:])
+
+
+def test_a_drafter_that_ends_too_early_is_told_to_go_on() -> None:
+    truth, _ = reference(counting, 40)
+    runner = Runner(Follower([*truth[:10], 0, *truth[11:]]).opened(), lambda: 20)
+    commits = run_ahead(runner, counting, 40, 4)
+    assert answer(commits)[0] == truth
+    assert sum(len(commit.resync) for commit in commits) == 1
+    assert sum(commit.accepted for commit in commits) > 25
+
+
+def test_a_drafter_that_comes_late_is_told_to_go_on_from_here() -> None:
+    truth, _ = reference(counting, 60)
+    waits = iter([0] * 12 + [8] * 100)
+    runner = Runner(Follower(truth).opened(), lambda: next(waits))
+    commits = run_ahead(runner, counting, 60, 4)
+    assert [index for index, commit in enumerate(commits) if commit.resync] == [8]
+    assert all(commit.proposed == 0 for commit in commits[:12])
+    assert sum(commit.accepted for commit in commits) > 30
+
+
+def test_a_drafter_that_runs_ahead_in_vain_is_switched_off() -> None:
+    follower = Follower([39] * 100)
+    commits = run_ahead(Runner(follower.opened(), lambda: 3), counting, 60, 4)
+    assert [index for index, commit in enumerate(commits) if commit.switched_off] == [GRACE - 1]
+    assert all(commit.proposed == 0 and not commit.resync for commit in commits[GRACE:])
+
+
+def test_the_target_s_cores_beside_a_drafter_that_runs_ahead() -> None:
+    truth, _ = reference(counting, 30)
+    drafter = Schedule([(0, truth)], closes_at=3)
+    target = Scripted(counting, before_forward=drafter.step)
+    lookahead(target, drafter.buffer, 30, 4, lambda _: None)
+    assert target.threads == [2, 3]
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from as2d.drafting.buffer import CandidateBuffer, Snapshot
+from as2d.drafting.prefix import PrefixDrafter
 from as2d.drafting.producer import Draft, Producer, free_run
 from as2d.drafting.publication import Publisher
-from as2d.drafting.words import Word
 from as2d.errors import InputError
 from as2d.models.contract import Rows
 
@@ -47,25 +47,34 @@ class Scripted:
         raise AssertionError("for the exactness probe only")
 
     def truncate(self, length: int) -> None:
-        raise AssertionError("a producer keeps its own history")
+        del self.cache[length:]
 
     def use_threads(self, threads: int) -> None:
         raise AssertionError("a producer keeps its core")
 
 
 class Pairs:
-    """Two tokens a word."""
+    """A vocabulary in which every even token begins a word."""
 
-    def __init__(self) -> None:
-        self.tokens: list[int] = []
+    size = 100
+    weak_tokens: frozenset[int] = frozenset()
+    word_starts: frozenset[int] = frozenset()
 
-    def add(self, token: int, probability: float) -> list[Word]:
-        self.tokens.append(token)
-        return self.flush() if len(self.tokens) == 2 else []
+    def encode(self, text: str) -> tuple[int, ...]:
+        raise AssertionError("the drafter has the same tokens")
 
-    def flush(self) -> list[Word]:
-        tokens, self.tokens = tuple(self.tokens), []
-        return [Word(tokens, (0.5,) * len(tokens))] if tokens else []
+    def decode(self, tokens: Sequence[int]) -> str:
+        raise AssertionError("the drafter has the same tokens")
+
+    def token_bytes(self, token: int) -> bytes:
+        return b"word" if token % 2 else b" word"
+
+
+PAIRS = Pairs()
+
+
+def drafter(decoder: Scripted, limit: int = 100) -> PrefixDrafter:
+    return PrefixDrafter(decoder, PAIRS, PAIRS, end_ids=frozenset({0, 1}), limit=limit)
 
 
 def run(draft: Draft) -> tuple[CandidateBuffer, Producer]:
@@ -81,11 +90,9 @@ def drafted(
     decoder: Scripted, *, limit: int = 100, stop: Event | None = None, said: Sequence[int] = ()
 ) -> tuple[int, ...]:
     buffer = CandidateBuffer()
-    end_ids = frozenset({0, 1})
-    halted = (stop or Event()).is_set
-    free_run(
-        decoder, Pairs(), Publisher(buffer, "word"), end_ids=end_ids, limit=limit, halted=halted, said=said
-    )
+    source = drafter(decoder, limit)
+    source.rewind(said)
+    free_run(source, Publisher(buffer, "word"), (stop or Event()).is_set)
     assert not buffer.snapshot().closed
     return buffer.snapshot().tokens
 
@@ -249,10 +256,7 @@ def test_a_free_run_that_has_no_room_behind_what_was_said_says_nothing(limit: in
 
 
 def test_a_free_run_in_a_thread() -> None:
-    end_ids: frozenset[int] = frozenset()
     buffer, _ = run(
-        lambda buffer, stop: free_run(
-            Scripted(counting), Pairs(), Publisher(buffer, 8), end_ids=end_ids, limit=20, halted=stop.is_set
-        )
+        lambda buffer, stop: free_run(drafter(Scripted(counting), 20), Publisher(buffer, 8), stop.is_set)
     )
     assert buffer.snapshot().tokens == tuple(range(8, 28))

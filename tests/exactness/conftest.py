@@ -1,14 +1,18 @@
 """Every model that can draft, and answers of any combination of them to recordings that are prepared once."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from time import sleep
+from types import MappingProxyType
 from typing import Any, Literal, cast
+from zlib import crc32
 
+import numpy as np
 import pytest
 
 from as2d.models.contract import AudioModel, Decoder, Rows
@@ -16,14 +20,17 @@ from as2d.models.recognisers.contract import Recogniser
 from as2d.models.recognisers.load import load_recogniser
 from as2d.models.whisper.drafter import load_whisper_self_drafter
 from as2d.models.whisper.model import WhisperModel
-from as2d.records import Instruction, Task
+from as2d.records import Instruction, Task, UsedMethod
 from as2d.runtime.pair import Pair, SpeechWindow
+from as2d.runtime.source import Source
 from as2d.runtime.window import Decoding, WindowRecord, run_window
 from as2d.session import PreparedRecording
 from as2d.session.recording import Recording
 
 Pace = Literal["live", "patient", "unhurried"]
 """How a target runs: as fast as it can; behind drafters that have ended; or with a rest before every round."""
+Setting = Mapping[str, Any]
+"""Options of `ask`."""
 
 _REST_SECONDS = 0.03
 
@@ -43,7 +50,7 @@ class Patient:
 
     def open(self, *arguments: Any) -> Decoder:
         for thread in threading.enumerate():
-            if thread.name == "as2d-producer":
+            if thread.name == "as2d-producer" and thread.is_alive():  # not one that is just being started
                 thread.join()
         return self._model.open(*arguments)
 
@@ -88,8 +95,8 @@ def drafters(base: WhisperModel, tiny: WhisperModel) -> Mapping[str, AudioModel 
     return models
 
 
-def _pair(target: AudioModel, drafters: Sequence[AudioModel | Recogniser], threads: int) -> Pair:
-    def loader(model: AudioModel | Recogniser) -> Callable[[], AudioModel | Recogniser]:
+def _pair(target: AudioModel, drafters: Sequence[AudioModel | Recogniser | Source], threads: int) -> Pair:
+    def loader(model: AudioModel | Recogniser | Source) -> Callable[[], AudioModel | Recogniser | Source]:
         return lambda: model
 
     return Pair(target, [loader(model) for model in drafters], threads)
@@ -116,7 +123,8 @@ def ask(
 ) -> Callable[..., list[WindowRecord]]:
     """Gives the records of a recording's windows, decoded with the named drafters; with none by the target alone.
 
-    A recording is what `prepare` made, or windows that nobody has encoded.
+    A recording is what `prepare` made, or windows that nobody has encoded. `stand_ins` draft instead of the drafters
+    of their names.
     """
     targets = {"live": base, "patient": Patient(base), "unhurried": Unhurried(base)}
 
@@ -129,10 +137,13 @@ def ask(
         resync: bool = False,
         pace: Pace = "live",
         task: Task = "transcribe",
+        method: UsedMethod = "as2d",
+        stand_ins: Mapping[str, Source] = MappingProxyType({}),
     ) -> list[WindowRecord]:
-        pair = _pair(cast(AudioModel, targets[pace]), [drafters[name] for name in names], threads)
+        models = [stand_ins.get(name, drafters[name]) for name in names]
+        pair = _pair(cast(AudioModel, targets[pace]), models, threads)
         assert pair.exact
-        decoding = Decoding("as2d" if names else "target-only", budget, "word", True, resync)
+        decoding = Decoding(method if names else "target-only", budget, "word", True, resync)
         if isinstance(recording, PreparedRecording):
             places = [list(drafters).index(name) for name in names]
             windows: Sequence[Any] = [
@@ -142,7 +153,10 @@ def ask(
         else:
             windows = recording
         records = [_run(pair, window, Instruction(task), decoding) for window in windows]
-        assert not any(record.faults for record in records)
+        faults = [fault for record in records for fault in record.faults]
+        assert all("left behind" in fault for fault in faults), (
+            faults
+        )  # a loaded machine ends nothing in time
         return records
 
     return asked
@@ -156,3 +170,58 @@ def _run(pair: Pair, window: Any, instruction: Instruction, decoding: Decoding) 
         except StopIteration as stop:
             record: WindowRecord = stop.value
             return record
+
+
+@pytest.fixture(scope="session")
+def ask_all(ask: Callable[..., list[WindowRecord]]) -> Callable[..., list[list[WindowRecord]]]:
+    """Gives the answers of `ask` for several settings, beside what is common to them all.
+
+    Two at a time, which takes less time and disturbs the drafters more.
+    """
+
+    def asked(
+        recording: PreparedRecording,
+        names: Sequence[str],
+        settings: Iterable[Setting],
+        **common: Any,
+    ) -> list[list[WindowRecord]]:
+        def answer(setting: Setting) -> list[WindowRecord]:
+            return ask(recording, names, **setting, **common)
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(answer, settings))
+
+    return asked
+
+
+@pytest.fixture(scope="session")
+def said() -> Callable[[Sequence[WindowRecord]], list[tuple[Any, ...]]]:
+    """Gives what may not depend on the method."""
+    return lambda records: [
+        (
+            record.start,
+            record.end,
+            record.language,
+            [token for commit in record.commits for token in commit.tokens],
+            record.commits[-1].finish_reason,
+        )
+        for record in records
+    ]
+
+
+@pytest.fixture(scope="session")
+def checksums() -> Callable[[PreparedRecording], list[int]]:
+    """Gives those of all arrays that the target and the drafters share."""
+    return lambda recording: [
+        crc32(array.data)
+        for window in recording.windows
+        for audio in (window.target, *(source.audio for source in window.sources))
+        for array in _arrays(audio)
+    ]
+
+
+def _arrays(audio: Any) -> Sequence[Any]:
+    """What a recogniser or a Whisper model has prepared."""
+    if isinstance(audio, np.ndarray):
+        return (audio,)
+    return (audio.states, *audio.cross.keys, *audio.cross.values)

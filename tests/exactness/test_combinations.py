@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import pytest
 
@@ -25,11 +24,14 @@ ALL: list[dict[str, Any]] = [
     json.loads(line) for line in (CLIPS / "manifest.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 EUROPEAN = [clip for clip in ALL if clip["language"] in ("de", "fr", "es")]
-BUDGETS = (1, 7, 24)
 THREADS = (1, 2)
+SETTINGS = [{"budget": budget, "threads": threads} for budget, threads in product((1, 3, 7, 15, 24), THREADS)]
 
 Ask = Callable[..., list[WindowRecord]]
+AskAll = Callable[..., list[list[WindowRecord]]]
 Prepare = Callable[[Path], PreparedRecording]
+Said = Callable[[Sequence[WindowRecord]], list[tuple[Any, ...]]]
+Checksums = Callable[[PreparedRecording], list[int]]
 
 
 class Combination(NamedTuple):
@@ -63,40 +65,14 @@ class Spoken(NamedTuple):
     alone: list[tuple[Any, ...]]
 
 
-def said(records: Sequence[WindowRecord]) -> list[tuple[Any, ...]]:
-    """What may not depend on the method."""
-    return [
-        (
-            record.start,
-            record.end,
-            record.language,
-            [token for commit in record.commits for token in commit.tokens],
-            record.commits[-1].finish_reason,
-        )
-        for record in records
-    ]
-
-
 def tally(answers: Sequence[Sequence[WindowRecord]]) -> Tally:
     return Tally.of(commit for records in answers for record in records for commit in record.commits)
 
 
-def checksums(recording: PreparedRecording, places: Sequence[int] = (0, 1)) -> list[int]:
-    """Of all that the target and the drafters that are audio models have prepared."""
-    prepared: list[Any] = [
-        audio
-        for window in recording.windows
-        for audio in (window.target, *(window.sources[place].audio for place in places))
-    ]
-    return [
-        crc32(array.data)
-        for audio in prepared
-        for array in (audio.states, *audio.cross.keys, *audio.cross.values)
-    ]
-
-
 @pytest.fixture(scope="module", params=ALL, ids=lambda clip: clip["id"])
-def spoken(request: pytest.FixtureRequest, prepare: Prepare, ask: Ask) -> Iterator[Spoken]:
+def spoken(
+    request: pytest.FixtureRequest, prepare: Prepare, ask: Ask, said: Said, checksums: Checksums
+) -> Iterator[Spoken]:
     recording = prepare(CLIPS / request.param["path"])
     before = checksums(recording)
     one, two = (said(ask(recording, threads=threads)) for threads in THREADS)
@@ -105,27 +81,19 @@ def spoken(request: pytest.FixtureRequest, prepare: Prepare, ask: Ask) -> Iterat
     assert checksums(recording) == before
 
 
-def side_by_side(ask: Ask, recording: PreparedRecording, **options: Any) -> list[list[WindowRecord]]:
-    """The answers for every budget and number of threads, two at a time, which disturbs the drafters more."""
-
-    def answer(budget: int, threads: int) -> list[WindowRecord]:
-        return ask(recording, budget=budget, threads=threads, **options)
-
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda asked: answer(*asked), product(BUDGETS, THREADS)))
-
-
 @pytest.mark.parametrize("combination", EVERY)
-def test_no_combination_changes_a_token(spoken: Spoken, ask: Ask, combination: Combination) -> None:
+def test_no_combination_changes_a_token(
+    spoken: Spoken, ask_all: AskAll, said: Said, combination: Combination
+) -> None:
     names, resync = combination
-    for records in side_by_side(ask, spoken.recording, names=names, resync=resync):
+    for records in ask_all(spoken.recording, names, SETTINGS, resync=resync):
         assert said(records) == spoken.alone
         assert all(source.drafted for record in records for source in record.sources)
 
 
 @pytest.mark.parametrize("combination", EVERY)
 def test_no_combination_that_is_ahead_changes_a_token(
-    spoken: Spoken, ask: Ask, combination: Combination
+    spoken: Spoken, ask: Ask, said: Said, combination: Combination
 ) -> None:
     names, resync = combination
     pace = "unhurried" if resync else "patient"
@@ -137,7 +105,9 @@ def test_no_combination_that_is_ahead_changes_a_token(
         assert found.accepted > 0.4 * found.useful
 
 
-def test_a_drafter_that_loses_its_place_is_restarted_and_changes_no_token(spoken: Spoken, ask: Ask) -> None:
+def test_a_drafter_that_loses_its_place_is_restarted_and_changes_no_token(
+    spoken: Spoken, ask: Ask, said: Said
+) -> None:
     """The English drafter is lost in other languages; in English it may not need it."""
     records = ask(spoken.recording, ["self", "tiny.en"], resync=True, pace="unhurried")
     restarts = [place for record in records for commit in record.commits for place in commit.resync]
@@ -148,7 +118,7 @@ def test_a_drafter_that_loses_its_place_is_restarted_and_changes_no_token(spoken
 @pytest.mark.parametrize("names", [["self"], ["self", "tiny.en"]], ids="+".join)
 @pytest.mark.parametrize("threads", THREADS)
 def test_audio_that_nobody_has_prepared_is_no_different(
-    spoken: Spoken, ask: Ask, names: list[str], threads: int
+    spoken: Spoken, ask: Ask, said: Said, names: list[str], threads: int
 ) -> None:
     with Recording(CLIPS / spoken.clip["path"]) as recording:
         windows: list[SpeechWindow] = list(recording.windows)
@@ -158,20 +128,25 @@ def test_audio_that_nobody_has_prepared_is_no_different(
 @pytest.mark.parametrize("clip", EUROPEAN, ids=lambda clip: clip["id"])
 @pytest.mark.parametrize("resync", [False, True], ids=["pure", "resync"])
 def test_a_translation_drafted_by_the_target_s_own_decoder_is_no_different(
-    prepare: Prepare, ask: Ask, clip: dict[str, Any], resync: bool
+    prepare: Prepare, ask: Ask, ask_all: AskAll, said: Said, clip: dict[str, Any], resync: bool
 ) -> None:
     recording = prepare(CLIPS / clip["path"])
     task: Task = "translate"
     alone = said(ask(recording, task=task))
     assert alone != said(ask(recording))
-    answers = side_by_side(ask, recording, names=["self"], resync=resync, task=task)
+    answers = ask_all(recording, ["self"], SETTINGS, resync=resync, task=task)
     answers.append(ask(recording, ["self"], pace="unhurried" if resync else "patient", task=task))
     assert all(said(records) == alone for records in answers)
     assert tally(answers).proposed > 0
 
 
 def test_what_is_shared_is_the_same_after_use_by_all_at_once(
-    spoken: Spoken, ask: Ask, base: WhisperModel, drafters: Mapping[str, Any]
+    spoken: Spoken,
+    ask: Ask,
+    said: Said,
+    checksums: Checksums,
+    base: WhisperModel,
+    drafters: Mapping[str, Any],
 ) -> None:
     """Windows of every combination, and sessions with several drafters, all on the same prepared audio."""
     recording = spoken.recording

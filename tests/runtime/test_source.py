@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from as2d.drafting.buffer import CandidateBuffer, Snapshot
 from as2d.drafting.producer import Producer
 from as2d.drafting.resync import Requests
+from as2d.errors import InputError
 from as2d.models.contract import AudioModel, Vocabulary
 from as2d.models.recognisers.contract import Recogniser
 from as2d.records import Instruction
@@ -196,3 +197,15 @@ def test_half_a_character_at_the_end_is_left_out(toy: ToyFactory) -> None:
     target = toy("").vocabulary
     draft(DrafterSource(toy(step, vocabulary=Upper())), target, committed=tuple("caf\u00e9".encode()[:-1]))
     assert heard[-1] == b"CAF"
+
+
+def test_an_audio_model_writes_on_from_a_text_and_a_recogniser_does_not(toy: ToyFactory) -> None:
+    vocabulary = toy("").vocabulary
+    source = DrafterSource(toy("One two three"))
+    prepared = source.prepare(SAMPLES, no_encoding, 1)
+    draft = source.open(prepared, ENGLISH, vocabulary, 1).draft(tuple(b"One "), 3, lambda _: False)
+    assert bytes(draft.tokens) == b"two"
+    with pytest.raises(
+        InputError, match="the recogniser parrot cannot draft from a given text; use the method as2d"
+    ):
+        RecogniserSource(Parrot("")).open(SAMPLES, ENGLISH, vocabulary, 1)

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from as2d.drafting.publication import BatchSize
-from as2d.errors import CancelledError
-from as2d.models.contract import AudioModel, Vocabulary
-from as2d.records import Commit, Instruction
+from as2d.errors import CancelledError, InputError
+from as2d.models.contract import AudioModel, Rows, Vocabulary
+from as2d.records import METHODS, Commit, Instruction, UsedMethod
 from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
 from as2d.runtime.window import Decoding, WindowRecord, run_window
 
@@ -58,13 +58,15 @@ def decode(
     any_language: bool = False,
     resync: bool = False,
     cores: int = 2,
+    drafter_cores: int = 1,
+    method: UsedMethod = "as2d",
 ) -> WindowRecord:
     models = drafter if isinstance(drafter, Sequence) else [drafter] if drafter else []
-    pair = Pair(target, [partial(_same, model) for model in models], cores)
+    pair = Pair(target, [partial(_same, model) for model in models], cores, drafter_cores)
     window: SpeechWindow | PreparedWindow = SPEECH
     if prepared:
         window = pair.prepare(SPEECH, "en", any_language=any_language)
-    decoding = Decoding("as2d", budget, batch, any_language, resync)
+    decoding = Decoding(method, budget, batch, any_language, resync)
     commits, record = drained(run_window(pair, window, instruction, decoding, Event()))
     assert record.commits == tuple(commits)
     assert (record.start, record.end) == (SPEECH.start, SPEECH.end)
@@ -487,3 +489,201 @@ def test_a_source_that_has_lost_its_place_catches_up_if_it_may(toy: ToyFactory) 
     assert sum(commit.accepted for commit in pure.commits) == 0
     assert sum(len(commit.resync) for commit in caught_up.commits) >= 1
     assert sum(commit.accepted for commit in caught_up.commits) > 0
+
+
+DRAFTING = [method for method in METHODS if method != "target-only"]
+SERIAL: list[UsedMethod] = ["speculative", "specasr", "as2d-without-decoupling"]
+ONE_SOURCE: list[UsedMethod] = [*SERIAL, "lookahead"]
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+@pytest.mark.parametrize("kind", ["drafter", "sharing"])
+@pytest.mark.parametrize("method", DRAFTING)
+def test_every_method_uses_its_drafter(
+    target: AudioModel, toy: ToyFactory, method: UsedMethod, kind: str, prepared: bool
+) -> None:
+    record = decode(target, [good(toy, kind)], method=method, prepared=prepared)
+    assert text_of(record) == TEXT
+    assert record.drafted
+    assert record.faults == ()
+    assert sum(commit.accepted for commit in record.commits) > 0
+    assert {commit.source for commit in record.commits} <= {None, 0}
+    assert record.producer_done_ms >= record.decode_ms > 0
+    assert producers() == []
+
+
+@pytest.mark.parametrize("method", SERIAL)
+def test_methods_in_turn_have_no_producer(toy: ToyFactory, method: UsedMethod) -> None:
+    def said(prefix: Sequence[int]) -> int:
+        assert producers() == []
+        return recite(prefix)
+
+    record = decode(toy(said), toy(said), method=method, prepared=False)
+    assert text_of(record) == TEXT
+    assert record.producer_done_ms == record.decode_ms
+
+
+def test_a_perfect_drafter_in_turn_fills_every_round(target: AudioModel, toy: ToyFactory) -> None:
+    for budget in (1, 7, 24):
+        record = decode(target, toy(TEXT), method="speculative", budget=budget)
+        assert [commit.width for commit in record.commits[:-1]] == [budget + 1] * (len(TEXT) // (budget + 1))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BAD if kind != "is too slow"])
+@pytest.mark.parametrize("prepared", [True, False])
+@pytest.mark.parametrize("method", [method for method in DRAFTING if method != "as2d"])
+def test_a_bad_drafter_changes_nothing_in_any_method(
+    toy: ToyFactory, method: UsedMethod, kind: str, prepared: bool
+) -> None:
+    says, fields, fault = BAD[kind]
+    record = decode(toy(unhurried), toy(says, **fields), method=method, prepared=prepared)
+    assert text_of(record) == TEXT
+    assert record.commits[-1].finish_reason == "stop"
+    assert record.drafted
+    assert len(record.faults) == (fault is not None)
+    assert "".join(record.faults).startswith(fault or "")
+    assert producers() == []
+
+
+@pytest.mark.parametrize("method", SERIAL)
+@pytest.mark.parametrize("error", [ValueError("bad mel"), MemoryError("full")])
+def test_a_drafter_in_turn_that_cannot_encode(
+    target: AudioModel, toy: ToyFactory, method: UsedMethod, error: BaseException
+) -> None:
+    for prepared in (True, False):
+        record = decode(target, toy(TEXT, on_prepare=failing(error)), method=method, prepared=prepared)
+        assert text_of(record) == TEXT
+        assert not record.drafted
+        assert record.faults == (f"{type(error).__name__}: {error}",)
+
+
+@pytest.mark.parametrize("method", DRAFTING)
+@pytest.mark.parametrize("prepared", [True, False])
+def test_in_a_language_that_the_drafter_lacks_the_target_is_alone_in_every_method(
+    toy: ToyFactory, method: UsedMethod, prepared: bool
+) -> None:
+    target = toy(unhurried, languages=("de", "en"))
+    pair = Pair(target, lambda: toy(TEXT), threads=2)
+    for any_language in (False, True):
+        window = pair.prepare(SPEECH, None, any_language=any_language) if prepared else SPEECH
+        decoding = Decoding(method, 7, "word", any_language)
+        _, record = drained(run_window(pair, window, Instruction("transcribe", None), decoding, Event()))
+        assert text_of(record) == TEXT
+        assert (record.language, record.drafted, record.faults) == ("de", any_language, ())
+
+
+@pytest.mark.parametrize("method", SERIAL)
+@pytest.mark.parametrize("drafter_cores", [1, 3])
+def test_target_and_drafter_in_turn_have_all_cores(
+    toy: ToyFactory, method: UsedMethod, drafter_cores: int
+) -> None:
+    target, drafter = Watched(toy(TEXT)), Watched(toy(TEXT))
+    record = decode(
+        target,
+        [drafter],
+        method=method,
+        prepared=False,
+        cores=3,
+        drafter_cores=drafter_cores,
+    )
+    assert text_of(record) == TEXT
+    assert target.cores == [3, 3]
+    assert drafter.cores == [3, drafter_cores]
+
+
+@pytest.mark.parametrize("method", ["as2d", "lookahead", "as2d-without-budget"])
+def test_a_drafter_that_runs_beside_may_have_more_cores(toy: ToyFactory, method: UsedMethod) -> None:
+    target, drafter = Watched(toy(unhurried)), Watched(toy(TEXT))
+    record = decode(
+        target,
+        [drafter],
+        method=method,
+        prepared=False,
+        cores=3,
+        drafter_cores=2,
+    )
+    assert text_of(record) == TEXT
+    assert target.cores == [1, 1]
+    assert drafter.cores == [2, 2]
+
+
+@pytest.mark.parametrize("method", ONE_SOURCE)
+@pytest.mark.parametrize("prepared", [True, False])
+def test_methods_that_write_on_refuse_several_sources(
+    target: AudioModel, toy: ToyFactory, method: UsedMethod, prepared: bool
+) -> None:
+    with pytest.raises(InputError, match=r"one drafter, not several \(toy, toy\); choose one"):
+        decode(target, [toy(TEXT), toy(TEXT)], method=method, prepared=prepared)
+    assert producers() == []
+
+
+def test_methods_that_write_on_use_the_chosen_one_of_several_sources(
+    target: AudioModel, toy: ToyFactory
+) -> None:
+    pair = Pair(target, [lambda: toy("nothing of that"), lambda: toy(TEXT)], 2)
+    for method in ONE_SOURCE:
+        decoding = Decoding(method, 7, "word", False, chosen=lambda _: frozenset({1}))
+        for window in (SPEECH, pair.prepare(SPEECH, "en", any_language=False)):
+            _, record = drained(run_window(pair, window, ENGLISH, decoding, Event()))
+            assert text_of(record) == TEXT
+            assert [source.drafted for source in record.sources] == [False, True]
+            assert {commit.source for commit in record.commits} <= {None, 1}
+            assert sum(commit.accepted for commit in record.commits) > 0
+
+
+def test_a_recogniser_cannot_write_on(target: AudioModel) -> None:
+    record = decode(target, [Parrot()], method="speculative")
+    assert text_of(record) == TEXT
+    assert "use the method as2d, or an audio model" in record.faults[0]
+
+
+def test_a_drafter_that_runs_ahead_is_rolled_back(toy: ToyFactory) -> None:
+    def astray(prefix: Sequence[int]) -> int:
+        return recite(prefix) if bytes(prefix[:8]) == TEXT.encode()[:8] else ord("#")
+
+    record = decode(toy(unhurried), toy(astray), method="lookahead")
+    assert text_of(record) == TEXT
+    assert sum(len(commit.resync) for commit in record.commits) >= 1
+    assert sum(commit.accepted for commit in record.commits) > 0
+
+
+class Unsure:
+    """A drafter that is never sure."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def open(self, *arguments: Any) -> Any:
+        return Unsure(self._model.open(*arguments))
+
+    def forward(self, tokens: Sequence[int]) -> Rows:
+        rows: Rows = self._model.forward(tokens)
+        return rows._replace(probability=(0.3,) * len(rows.greedy))
+
+
+@pytest.mark.parametrize(("method", "budget"), [("as2d-without-budget", 1), ("specasr", 1), ("as2d", 7)])
+def test_instead_of_a_budget_unsure_candidates_end_a_round(
+    target: AudioModel, toy: ToyFactory, method: UsedMethod, budget: int
+) -> None:
+    sure, unsure = (
+        decode(target, [model], method=method, budget=budget) for model in (toy(TEXT), Unsure(toy(TEXT)))
+    )
+    assert text_of(sure) == text_of(unsure) == TEXT
+    assert max(commit.proposed for commit in sure.commits) > 1
+    assert (max(commit.proposed for commit in unsure.commits) == 1) is (method != "as2d")
+
+
+@pytest.mark.parametrize("method", SERIAL)
+def test_cancelling_ends_a_window_that_is_decoded_in_turn(
+    target: AudioModel, toy: ToyFactory, method: UsedMethod
+) -> None:
+    cancelled = Event()
+    pair = Pair(target, lambda: toy(TEXT), threads=2)
+    run = run_window(pair, SPEECH, ENGLISH, Decoding(method, 3, "word", False), cancelled)
+    next(run)
+    cancelled.set()
+    with pytest.raises(CancelledError):
+        next(run)

@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from as2d.decoding.methods import TRAITS
 from as2d.errors import (
     AudioError,
     CancelledError,
@@ -19,7 +21,7 @@ from as2d.errors import (
     UnsupportedError,
 )
 from as2d.models.contract import AudioModel
-from as2d.records import SAMPLE_RATE
+from as2d.records import METHODS, SAMPLE_RATE, UsedMethod
 from as2d.runtime.pair import SpeechWindow
 from as2d.session import PreparedRecording, Session
 
@@ -143,7 +145,15 @@ def test_the_weightiest_window_decides_the_reason(toy: ToyFactory) -> None:
         ({"batch": -8}, "batch of -8"),
         ({"batch": "sentence"}, "batch of sentence"),
         ({"batch": 2.5}, "batch of 2.5"),
-        ({"method": "serial"}, "no method 'serial'"),
+        ({"method": "serial"}, "no method 'serial'; use auto or one of as2d, target-only, speculative"),
+        ({"method": "specasr", "budget": 7}, "method specasr has no budget; leave budget out"),
+        ({"method": "as2d-without-budget", "budget": 0}, "method as2d-without-budget has no budget"),
+        ({"method": "target-only", "budget": 7}, "method target-only has no budget"),
+        ({"method": "speculative", "batch": 8}, "method speculative has no batch"),
+        ({"method": "as2d-without-decoupling", "batch": 1}, "has no batch"),
+        ({"method": "specasr", "batch": 1}, "has no batch"),
+        ({"method": "lookahead", "resync": True}, "method lookahead has no resync"),
+        ({"method": "as2d-without-budget", "resync": True}, "has no resync"),
         ({"language": "klingon"}, "has no language 'klingon'"),
         ({"task": "summarise"}, "no task 'summarise'"),
     ],
@@ -177,6 +187,72 @@ def test_without_a_drafter_the_target_answers_and_as2d_is_refused(toy: ToyFactor
         assert (result.method, result.text) == ("target-only", TEXT)
         with pytest.raises(InputError, match="needs a drafter"):
             session.submit(recording(target), method="as2d")
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "target-only"])
+def test_every_method_drafts_and_says_so(toy: ToyFactory, method: UsedMethod) -> None:
+    answer = tuple(TEXT.encode())
+
+    def said(prefix: Sequence[int]) -> int:
+        if len(prefix) >= len(answer) or tuple(prefix) != answer[: len(prefix)]:
+            return END
+        sleep(0.001)  # which gives its drafter time
+        return answer[len(prefix)]
+
+    target, drafter = toy(said), toy(TEXT)
+    with Session(target, drafter, threads=2) as session:
+        result = session.transcribe(recording(target, drafter), method=method)
+    assert (result.text, result.method, result.exact, result.warnings) == (TEXT, method, True, ())
+    assert result.stats.accepted > 0
+    assert result.stats.producer_done_ms >= result.stats.decode_ms
+    assert [(source.name, source.windows, source.fault) for source in result.sources] == [("toy", 1, None)]
+    assert result.sources[0].accepted == result.stats.accepted
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_candidates_every_method_is_the_target_alone(toy: ToyFactory, method: UsedMethod) -> None:
+    target, drafter = toy(TEXT), toy(TEXT)
+    with Session(target, drafter, threads=2) as session:
+        if not TRAITS[method].budget:
+            return
+        result = session.transcribe(recording(target, drafter), method=method, budget=0)
+    assert (result.text, result.method, result.stats.proposed) == (TEXT, "target-only", 0)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "target-only"])
+def test_without_a_drafter_every_method_that_drafts_is_refused(toy: ToyFactory, method: UsedMethod) -> None:
+    target = toy(TEXT)
+    with Session(target, None) as session, pytest.raises(InputError, match=f"{method} needs a drafter; name"):
+        session.submit(recording(target), method=method)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if TRAITS[method].writes_on])
+def test_methods_that_write_on_refuse_several_drafters_and_recognisers(
+    toy: ToyFactory, method: UsedMethod
+) -> None:
+    target = toy(TEXT)
+    with (
+        Session(target, [toy(TEXT), toy(TEXT)]) as session,
+        pytest.raises(InputError, match=f"the method {method} has one drafter, not 2; name one, or use as2d"),
+    ):
+        session.submit(recording(target), method=method)
+    with (
+        Session(target, "pocketsphinx") as session,
+        pytest.raises(InputError, match="which pocketsphinx cannot; name an audio model"),
+    ):
+        session.submit(recording(target), method=method)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "target-only"])
+def test_a_window_in_a_language_that_nobody_drafts_is_said_of_every_method(
+    toy: ToyFactory, method: UsedMethod
+) -> None:
+    target = toy(TEXT, languages=("de", "en"))
+    heard = PreparedRecording(tuple(replace(w, language="de") for w in recording(target).windows), 16_000, ())
+    with Session(target, toy(TEXT), threads=2) as session:
+        result = session.transcribe(heard, method=method)
+    assert (result.text, result.method, result.stats.proposed) == (TEXT, method, 0)
+    assert result.warnings == ("no drafter for de: the target decoded windows alone (1)",)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import as2d
 from as2d.audio import open_audio, windows
 from as2d.models.whisper.model import WhisperModel
-from as2d.records import SAMPLE_RATE
+from as2d.records import SAMPLE_RATE, Method
 from as2d.session import PreparedRecording, Session
 
 Clips = Mapping[str, Path]
@@ -62,7 +62,7 @@ def test_every_method_gives_the_same_tokens_prepared_or_not(
     assert alone.stats.proposed == 0
     check(alone, alone.tokens)
     for audio in (prepared, clips["jfk"]):
-        for method in ("auto", "as2d", "target-only"):
+        for method in get_args(Method):
             check(session.transcribe(audio, method=method), alone.tokens)
 
 

@@ -1,7 +1,7 @@
 """A progress bar on stderr for audio of more than one window."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -106,3 +106,45 @@ def _stated_length(file: str) -> float | None:
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+class ClipsBar:
+    """How far a number of clips is done, by the seconds of their audio, and about how long the rest will take.
+
+    It is drawn only when it is told of something: a thread that draws would disturb what is measured.
+    """
+
+    def __init__(self, seconds: Mapping[str, float], *, visible: bool) -> None:
+        """`seconds` are the clips' lengths by name; 0 where that is not known."""
+        known = [length for length in seconds.values() if length]
+        guess = sum(known) / len(known) if known else _WINDOW_S
+        self._seconds = {clip: length or guess for clip, length in seconds.items()}
+        self._done: dict[str, float] = {}
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            auto_refresh=False,
+            speed_estimate_period=3600,
+            transient=True,
+            disable=not visible,
+        )
+        self._task = self._progress.add_task("", total=sum(self._seconds.values()))
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def update(self, clip: str, done: float | None = None) -> None:
+        """So many seconds of a clip are done; None for all of it."""
+        whole = self._seconds[clip]
+        self._done[clip] = whole if done is None else min(done, whole)
+        description = f"{len(self._done)}/{len(self._seconds)} {clip[-_NAME_WIDTH:]}"
+        self._progress.update(
+            self._task, completed=sum(self._done.values()), description=description, refresh=True
+        )

@@ -12,6 +12,7 @@ from as2d.cli.formats import WRITERS, Format
 from as2d.cli.output import FolderOutput, Output, StandardOutput
 from as2d.cli.progress import ProgressBar, can_be_seen
 from as2d.cli.report import details, notices, say, saying_what_is_logged, summary
+from as2d.decoding.methods import TRAITS
 from as2d.errors import AudioError, InputError
 from as2d.models.whisper.model import TargetPrecision
 from as2d.records import Method, Result, Task
@@ -33,9 +34,16 @@ _Drafter = Annotated[
     ),
 ]
 _Method = Annotated[
-    Method, typer.Option(help="How to decode; the tokens are the same. auto: the faster one.")
+    Method,
+    typer.Option(
+        help="How to decode; the tokens are the same. auto: as2d or target-only, whichever is faster. All others are "
+        "there to be compared with."
+    ),
 ]
-_Budget = Annotated[int | None, typer.Option(help="Most drafted tokens a round, 0 to 24.")]
+_Budget = Annotated[
+    int | None,
+    typer.Option(help="Most drafted tokens a round, 0 to 24; speculative decoding with K = budget + 1."),
+]
 _Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
 _Language = Annotated[str | None, typer.Option(help="The language spoken (en, french). Without: detected.")]
 _Task = Annotated[Task, typer.Option(help="translate: English text, whatever is spoken.")]
@@ -44,7 +52,7 @@ _Batch = Annotated[
     str, typer.Option(metavar="word|N", help="Publish drafts word by word, or N tokens at once.")
 ]
 _Resync = Annotated[
-    bool, typer.Option("--resync", help="Let drafters that are lost go on from the committed text.")
+    bool, typer.Option("--resync", help="as2d: let drafters that are lost go on from the committed text.")
 ]
 _Format = Annotated[
     Format, typer.Option(help="txt: a line a window; json: a line a file; jsonl: a line a commit.")
@@ -97,7 +105,8 @@ def command(
     ):
         if verbose:
             seconds = perf_counter() - begin
-            say(f"{model} ({precision}), {_drafters(session, named, threads)}: loaded in {seconds:.2f} s")
+            who = _drafters(session, named, threads, method)
+            say(f"{model} ({precision}), {who}: loaded in {seconds:.2f} s")
         run = _Run(session, options, output_format, output, quiet=quiet, verbose=verbose)
         failed = sum(not run.succeeds(file) for file in audio)
     return _status(failed, len(audio))
@@ -176,7 +185,7 @@ def _named(drafters: Sequence[str]) -> Sequence[str] | None:
     return None
 
 
-def _drafters(session: Session, named: Sequence[str] | None, threads: int | None) -> str:
+def _drafters(session: Session, named: Sequence[str] | None, threads: int | None, method: Method) -> str:
     """Who may draft, and the cores."""
     cores = split_cores(available_cores() if threads is None else threads)
     names = session.drafters
@@ -185,7 +194,9 @@ def _drafters(session: Session, named: Sequence[str] | None, threads: int | None
     best = named is not None and DEFAULT_DRAFTER in named
     beside = cores.cores_for(1 if best else len(names))
     choice = "the best of " if best else ""
-    return f"drafters {choice}{', '.join(names)}, cores {cores.alone} ({beside} beside the drafters)"
+    in_turn = method != "auto" and TRAITS[method].serial
+    target = "in turn with the drafter" if in_turn else f"{beside} beside the drafters"
+    return f"drafters {choice}{', '.join(names)}, cores {cores.alone} ({target})"
 
 
 def _status(failed: int, files: int) -> int:

@@ -7,8 +7,9 @@ from os import PathLike
 from threading import Lock
 from typing import Any
 
+from as2d.drafting.prefix import PrefixDrafter
 from as2d.errors import InputError
-from as2d.models.contract import AudioModel, SharesEncoder
+from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary
 from as2d.models.recognisers.contract import Recogniser
 from as2d.models.recognisers.load import load_recogniser
 from as2d.models.store import KNOWN, installed, resolve
@@ -33,11 +34,15 @@ Drafter = str | PathLike[str] | AudioModel | Recogniser
 class LazySource:
     """A source whose model is loaded when it is first needed. Any thread may be the first."""
 
-    def __init__(self, name: str, identity: str, load: Load, *, encodes: bool) -> None:
-        """`identity` tells apart what drafts differently; `encodes` says that it has an encoder of its own."""
+    def __init__(
+        self, name: str, identity: str, load: Load, *, encodes: bool, writes_on: bool = True
+    ) -> None:
+        """`identity` tells apart what drafts differently; `encodes` says that it has an encoder of its own, and
+        `writes_on` that it can draft from a given text."""
         self.name = name
         self.identity = identity
         self.encodes = encodes
+        self.writes_on = writes_on
         self._load = load
         self._lock = Lock()
         self._source: Source | None = None
@@ -64,6 +69,12 @@ class LazySource:
     def draft(self, prepared: Any, job: Job) -> None:
         """Publish until there is no more to say."""
         self.loaded().draft(prepared, job)
+
+    def open(
+        self, prepared: Any, instruction: Instruction, target: Vocabulary, threads: int
+    ) -> PrefixDrafter:
+        """What drafts on from the target's text."""
+        return self.loaded().open(prepared, instruction, target, threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +123,14 @@ def _source(drafter: Drafter, target: AudioModel) -> LazySource:
     if drafter == SELF:
         return _self(target)
     if isinstance(drafter, str) and drafter.partition(":")[0] in _RECOGNISERS:
-        return LazySource(drafter, drafter, partial(load_recogniser, drafter), encodes=False)
+        return LazySource(drafter, drafter, partial(load_recogniser, drafter), encodes=False, writes_on=False)
     if isinstance(drafter, str | PathLike):
         files = resolve(drafter)
         return LazySource(files.name, files.digest, partial(load_whisper_drafter, drafter), encodes=True)
     identity = getattr(drafter, "identity", drafter.name)
-    encodes = hasattr(drafter, "prepare") and not isinstance(drafter, SharesEncoder)
-    return LazySource(drafter.name, identity, lambda: drafter, encodes=encodes)
+    is_model = hasattr(drafter, "prepare")
+    encodes = is_model and not isinstance(drafter, SharesEncoder)
+    return LazySource(drafter.name, identity, lambda: drafter, encodes=encodes, writes_on=is_model)
 
 
 def _self(target: AudioModel) -> LazySource:

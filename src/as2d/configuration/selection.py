@@ -3,14 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from logging import getLogger
 from threading import Event
 
 from as2d.configuration.drafters import Drafters, LazySource
 from as2d.configuration.measure import evidence_of
 from as2d.configuration.method import Evidence, choose, describe
+from as2d.decoding.methods import TRAITS
+from as2d.errors import InputError
 from as2d.models.contract import AudioModel
-from as2d.records import Instruction, Method
+from as2d.records import Instruction, Method, UsedMethod
+from as2d.runtime.cores import MOST_DRAFTER_THREADS
 from as2d.runtime.pair import Chosen, Pair
 
 _log = getLogger(__name__)
@@ -28,30 +32,65 @@ class Selector:
     """Selects among the drafters of a session. Used by one thread at a time."""
 
     def __init__(self, target: AudioModel, drafters: Drafters, threads: int) -> None:
+        self.target = target
         self.drafters = drafters
-        self.pair = Pair(target, [partial(_unloaded, source) for source in drafters.sources], threads)
+        loads = [partial(_unloaded, source) for source in drafters.sources]
+        self.pair = Pair(target, loads, threads)
+        self._in_turn = Pair(target, loads, threads, min(threads, MOST_DRAFTER_THREADS))
         self._evidence: Evidence | None = None
+
+    def check(self, method: UsedMethod) -> None:
+        """InputError where the method has other drafters than there are."""
+        traits, drafters = TRAITS[method], self.drafters
+        if traits.drafts and not drafters.sources:
+            raise InputError(f"the method {method} needs a drafter; name one, or use target-only")
+        if not traits.writes_on:
+            return
+        if len(drafters.groups[0]) > 1:
+            raise InputError(
+                f"the method {method} has one drafter, not {len(drafters.sources)}; name one, or use as2d"
+            )
+        for source in drafters.sources:
+            if not source.writes_on:
+                raise InputError(
+                    f"the method {method} needs a drafter that goes on from a given text, which {source.name} cannot; "
+                    "name an audio model such as whisper-tiny.en, or use as2d"
+                )
+
+    def pair_for(self, method: Method) -> Pair:
+        """The target and its sources. Where they only take turns, the drafter has as many cores as serve it.
+
+        Not so in as2d-without-decoupling, which is to be as2d in all else.
+        """
+        return self._in_turn if method in ("speculative", "specasr") else self.pair
 
     def select(
         self, method: Method, instruction: Instruction, *, prepared: bool, cancelled: Event
     ) -> Selection:
         """Who drafts. Measures the machine where that decides and is not known yet.
 
-        Raises what loading a drafter raises where as2d is asked for with drafters by name; CancelledError; CacheError.
+        The drafter that is best for as2d drafts in all other methods, too. Raises what loading a drafter raises where a
+        method that drafts is asked for with drafters by name; CancelledError; CacheError.
         """
         if method == "target-only" or not self.drafters.sources:
             return Selection(_nobody)
-        if method == "as2d" and not self._is_a_choice:
+        always = method != "auto"
+        if always and not self._is_a_choice:
             return Selection(self._all_loaded())
-        always = method == "as2d"
         ignored = frozenset() if prepared or always else self._costly(instruction)
 
         def choice(evidence: Evidence, resolved: Instruction) -> frozenset[int]:
             return choose(evidence.without(ignored), resolved, prepared=prepared, always=always)
 
         evidence = self._loadable(lambda known: choice(known, instruction), cancelled)
+        one = method != "auto" and TRAITS[method].writes_on
+
+        def chosen(resolved: Instruction) -> frozenset[int]:
+            found = choice(evidence, resolved)
+            return self._one_of(found, resolved) if one else found
+
         return Selection(
-            lambda resolved: choice(evidence, resolved),
+            chosen,
             tuple(self._warning(index, fault) for index, fault in evidence.faults.items()),
         )
 
@@ -73,6 +112,11 @@ class Selector:
         if instruction.language or len(self.pair.target.capabilities.languages) == 1:
             return frozenset()
         return frozenset(index for index, source in enumerate(self.drafters.sources) if source.encodes)
+
+    def _one_of(self, sources: frozenset[int], instruction: Instruction) -> frozenset[int]:
+        """The first that speaks the language once that is known: none was measured, and several may."""
+        speakers = (i for i in sorted(sources) if self.drafters.sources[i].can_draft(instruction))
+        return frozenset(islice(speakers, 1)) if instruction.language else sources
 
     def _all_loaded(self) -> Chosen:
         for source in self.drafters.sources:

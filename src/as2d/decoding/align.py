@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from as2d.decoding.accept import accept
+from as2d.decoding.confidence import through_unsure
 from as2d.drafting.buffer import Snapshot
 from as2d.drafting.words import LONGEST_WORD
 
@@ -81,10 +82,14 @@ def matching_tail(cursor: Cursor, committed: Sequence[int], published: tuple[int
     return _run(committed, published, cursor.position, LONGEST_TAIL)
 
 
-def candidates_at(cursor: Cursor, snapshot: Snapshot, limit: int) -> tuple[int, ...]:
-    """Up to `limit` published tokens at the cursor, fewer where it is a guess; none past the published end."""
+def candidates_at(cursor: Cursor, snapshot: Snapshot, limit: int, threshold: float = 0.0) -> tuple[int, ...]:
+    """Up to `limit` published tokens at the cursor, fewer where it is a guess; none past the published end.
+
+    They end with the first that is less probable than `threshold`.
+    """
     count = min(limit, GUESSES) if cursor.lost else limit
-    return snapshot.tokens[cursor.position : cursor.position + max(count, 0)]
+    here = slice(cursor.position, cursor.position + max(count, 0))
+    return through_unsure(snapshot.tokens[here], snapshot.probabilities[here], threshold)
 
 
 def _counted(cursor: Cursor, seen: int) -> Cursor:

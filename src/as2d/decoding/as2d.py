@@ -1,28 +1,28 @@
 """The AS²D loop: the target verifies whatever candidates are ready and never waits."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from as2d.decoding.accept import judge
 from as2d.decoding.align import Marks
 from as2d.decoding.propose import propose
+from as2d.decoding.rounds import Rounds
 from as2d.decoding.stop import StopRules
 from as2d.decoding.track import Track, learn, look
 from as2d.drafting.buffer import CandidateBuffer
-from as2d.errors import InputError
 from as2d.models.contract import Decoder
-from as2d.records import Commit, FinishReason
+from as2d.records import Commit
 
 
 @dataclass(frozen=True, slots=True)
 class CoreSplit:
-    """How `alone` cores are shared: one for each source that still drafts, the others for the target, at least one."""
+    """How `alone` cores are shared: `drafter` for each source that drafts, the rest, at least one, for the target."""
 
     alone: int
+    drafter: int = 1
 
     def cores_for(self, drafting: int) -> int:
         """The target's cores beside that many sources."""
-        return max(1, self.alone - drafting)
+        return max(1, self.alone - drafting * self.drafter)
 
     def counts(self, sources: int) -> tuple[int, ...]:
         """Every number of cores that the target can have with up to that many sources."""
@@ -39,39 +39,24 @@ def decode(
     marks: Marks,
     vocabulary_size: int,
     resync: bool = False,
+    threshold: float = 0.0,
 ) -> Iterator[Commit]:
     """Decode to the end, one commit a round, with up to `budget` candidates verified in each.
 
     The tokens are the target's own, whatever the sources publish. Whenever a commit is given out, the target's cache
     holds the prompt and all committed tokens but the last, so that the generator may be closed there. A commit names
-    the sources that it switches off, which are ignored from then on, and with `resync` those to restart.
+    the sources that it switches off, which are ignored from then on, and with `resync` those to restart. No candidate
+    is proposed behind one with a probability below `threshold`.
     """
-    opening = target.length  # the prompt but its last token, the first root
-    rules = _within(rules, target.capacity - opening)
-    committed: list[int] = []
+    rounds = Rounds(target, rules, vocabulary_size)
     tracks = [Track()] * len(sources)
-    root, threads = target.root, 0
-    finished: FinishReason | None = None
-    while finished is None:
+    while not rounds.finished:
+        committed = rounds.committed
         tracks = [look(t, s.snapshot(), committed, marks) for t, s in zip(tracks, sources, strict=True)]
-        wanted = cores.cores_for(sum(track.drafting for track in tracks))
-        if wanted != threads:
-            target.use_threads(threads := wanted)
-        room = min(budget, rules.limit - len(committed) - 1)
+        rounds.use_threads(cores.cores_for(sum(track.drafting for track in tracks)))
         candidates, source = propose(
-            tracks, committed, room, vocabulary_size=vocabulary_size, end_ids=rules.end_ids
+            tracks, committed, rounds.room(budget), usable=rounds.usable, threshold=threshold
         )
-        greedy = target.forward((root, *candidates)).greedy
-        commit = judge(rules, committed, candidates, greedy, source)
-        committed += commit.tokens
-        target.truncate(opening + len(committed))
-        root, finished = committed[-1], commit.finish_reason
+        commit = rounds.verify(candidates, source)
         tracks, commit = learn(tracks, commit, len(committed), resync=resync)
         yield commit
-
-
-def _within(rules: StopRules, room: int) -> StopRules:
-    """The rules with a limit that the cache has room for: each token given out takes one position."""
-    if room < 1:
-        raise InputError("the prompt fills the model's context; shorten it")
-    return replace(rules, limit=min(rules.limit, room))

@@ -1,6 +1,6 @@
 """Which candidates a round verifies; pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from as2d.decoding.align import candidates_at, matching_tail
@@ -19,13 +19,16 @@ def propose(
     committed: Sequence[int],
     limit: int,
     *,
-    vocabulary_size: int,
-    end_ids: frozenset[int],
+    usable: Callable[[tuple[int, ...]], tuple[int, ...]],
+    threshold: float,
 ) -> Proposal:
-    """Up to `limit` candidates of the source whose stream has agreed the longest, the first of equals."""
+    """Up to `limit` candidates of the source whose stream has agreed the longest, the first of equals.
+
+    `usable` gives the beginning of some candidates that a text can hold. None follow one below `threshold`.
+    """
     offers = {}
     for source, track in enumerate(tracks):
-        candidates = _usable(candidates_at(track.cursor, track.snapshot, limit), vocabulary_size, end_ids)
+        candidates = usable(candidates_at(track.cursor, track.snapshot, limit, threshold))
         if candidates:
             offers[source] = candidates
     if not offers:
@@ -39,11 +42,3 @@ def _best(offers: Iterable[int], tracks: Sequence[Track], committed: Sequence[in
         return matching_tail(tracks[source].cursor, committed, tracks[source].snapshot.tokens)
 
     return max(offers, key=agreement)
-
-
-def _usable(candidates: tuple[int, ...], vocabulary_size: int, end_ids: frozenset[int]) -> tuple[int, ...]:
-    """The candidates before the first that no text holds: an id outside the vocabulary, or an end id."""
-    for index, token in enumerate(candidates):
-        if not 0 <= token < vocabulary_size or token in end_ids:
-            return candidates[:index]
-    return candidates

@@ -1,14 +1,13 @@
 """The thread that drafts beside the target, and the loop that it usually runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Event, Thread
 from time import perf_counter
 
 from as2d.drafting.buffer import CandidateBuffer
+from as2d.drafting.prefix import PrefixDrafter
 from as2d.drafting.publication import Publisher
-from as2d.drafting.repetition import repeats
-from as2d.drafting.words import Word, Words
-from as2d.models.contract import Decoder
+from as2d.drafting.words import Word
 
 Draft = Callable[[CandidateBuffer, Event], None]
 """Publishes into the buffer until it has no more to say or the event is set."""
@@ -63,34 +62,11 @@ class Producer:
         self._buffer.close(fault)
 
 
-def free_run(
-    decoder: Decoder,
-    words: Words,
-    publisher: Publisher,
-    *,
-    end_ids: frozenset[int],
-    limit: int,
-    halted: Callable[[], bool],
-    said: Sequence[int] = (),
-) -> None:
-    """Draft greedily from the decoder's own history, one token at a time, and publish word by word.
-
-    `said` is forwarded before in one call and not published. Ends at an end id (never published), after `limit`
-    tokens, when the cache is full, in a loop or when halted.
-    """
-    drafted = list(said)
-    block = (decoder.root, *said)
-    while len(drafted) < limit and decoder.length + len(block) <= decoder.capacity and not halted():
-        rows = decoder.forward(block)
-        token = rows.greedy[-1]
-        if token in end_ids:
-            break
-        drafted.append(token)
-        _publish(words.add(token, rows.probability[-1]), publisher)
-        if repeats(drafted):
-            break
-        block = (token,)
-    _publish(words.flush(), publisher)
+def free_run(drafter: PrefixDrafter, publisher: Publisher, halted: Callable[[], bool]) -> None:
+    """Draft on from where the drafter is, and publish word by word, until it has no more to say or is halted."""
+    while not halted() and (words := drafter.step()) is not None:
+        _publish(words, publisher)
+    _publish(drafter.flush(), publisher)
     publisher.finish()
 
 

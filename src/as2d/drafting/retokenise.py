@@ -1,6 +1,7 @@
 """Drafter tokens to target tokens by way of the text, word by word, for pairs with different tokenizers."""
 
 from codecs import getincrementaldecoder
+from collections.abc import Sequence
 from functools import lru_cache
 
 from as2d.drafting.words import LONGEST_WORD, Word
@@ -27,6 +28,7 @@ class Retokeniser:
         self._drafter = drafter
         self._encode = lru_cache(CACHED_WORDS)(target.encode)
         self._decoder = _utf8_decoder("ignore")
+        self._half: tuple[int, ...] = ()
         self._text = ""
         self._count = 0
         self._probability = 1.0
@@ -40,16 +42,24 @@ class Retokeniser:
         self._probability = min(self._probability, probability)
         return complete + (self.flush() if self._is_long() else [])
 
+    def peek(self) -> list[Word]:
+        """What is left, less the bytes of an unfinished character."""
+        tokens = self._encode(self._text) if self._text else ()
+        if self._half and tokens[: len(self._half)] == self._half:
+            tokens = tokens[len(self._half) :]
+        return [Word(tokens, (self._probability,) * len(tokens))] if tokens else []
+
     def flush(self) -> list[Word]:
         """Give what is left, less the bytes of an unfinished character."""
-        tokens = self._encode(self._text) if self._text else ()
-        probability = self._probability
-        self._start_word()
-        return [Word(tokens, (probability,) * len(tokens))] if tokens else []
+        left = self.peek()
+        self.restart(() if self._text else self._half)
+        return left
 
-    def _start_word(self) -> None:
+    def restart(self, half: Sequence[int] = ()) -> None:
+        """Forget what is begun. `half` are tokens of a character that the next word begins with."""
         self._decoder.reset()
         self._text, self._count, self._probability = "", 0, 1.0
+        self._half = tuple(half)
 
     def _is_long(self) -> bool:
         inside_character = self._decoder.getstate()[0]

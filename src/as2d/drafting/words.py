@@ -1,5 +1,6 @@
 """What a producer gives out at once: completed words, in the tokens of the target."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from as2d.models.contract import Vocabulary
@@ -21,8 +22,14 @@ class Words(Protocol):
     def add(self, token: int, probability: float) -> list[Word]:
         """Take the drafter's next token; give the words that are complete now."""
 
+    def peek(self) -> list[Word]:
+        """The word that is begun, if there is one, which stays begun."""
+
     def flush(self) -> list[Word]:
-        """Give what is left at the drafter's end-of-text."""
+        """Give the word that is begun, as at the drafter's end-of-text."""
+
+    def restart(self, half: Sequence[int] = ()) -> None:
+        """Forget the word that is begun. The next one begins with the target tokens `half`, which are not given out."""
 
 
 class SameVocabulary:
@@ -40,11 +47,17 @@ class SameVocabulary:
         self._probabilities.append(probability)
         return complete + (self.flush() if len(self._tokens) >= LONGEST_WORD else [])
 
+    def peek(self) -> list[Word]:
+        """The tokens since the last complete word."""
+        return [Word(tuple(self._tokens), tuple(self._probabilities))] if self._tokens else []
+
     def flush(self) -> list[Word]:
         """Give the tokens that are left."""
-        if not self._tokens:
-            return []
-        word = Word(tuple(self._tokens), tuple(self._probabilities))
+        left = self.peek()
+        self.restart()
+        return left
+
+    def restart(self, half: Sequence[int] = ()) -> None:  # noqa: ARG002 (the drafter can go on from a half itself)
+        """Forget the tokens that are left."""
         self._tokens.clear()
         self._probabilities.clear()
-        return [word]

@@ -5,8 +5,8 @@ import os
 from as2d.decoding.as2d import CoreSplit
 from as2d.errors import InputError
 
-DRAFTER_THREADS = 1
-"""A drafter's steps are too small to be worth a second core."""
+MOST_DRAFTER_THREADS = 2
+"""Cores of a drafter that has all of them to itself: its steps are so small that two save a tenth or less."""
 
 
 def available_cores() -> int:
@@ -16,8 +16,10 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def split_cores(threads: int) -> CoreSplit:
-    """One core for each source that drafts and the others for the target; all for the target when nobody drafts."""
+def split_cores(threads: int, drafter_threads: int = 1) -> CoreSplit:
+    """`drafter_threads` for each source that drafts and the others for the target; all for it when nobody drafts."""
     if threads < 1:
         raise InputError(f"{threads} threads cannot compute anything; use 1 or more")
-    return CoreSplit(threads)
+    if not 1 <= drafter_threads <= threads:
+        raise InputError(f"a drafter cannot have {drafter_threads} of {threads} threads; use 1 to {threads}")
+    return CoreSplit(threads, drafter_threads)

@@ -14,7 +14,6 @@ from as2d.drafting.publication import BatchSize
 from as2d.drafting.resync import Requests
 from as2d.models.contract import Vocabulary
 from as2d.records import Commit, Instruction
-from as2d.runtime.cores import DRAFTER_THREADS
 from as2d.runtime.pair import PreparedSource, SpeechWindow
 from as2d.runtime.source import Job, Source
 
@@ -36,24 +35,25 @@ class _DismissedError(Exception):
     """Nobody wants the draft any more."""
 
 
-class Draft:
-    """One producer for one window. It encodes at once and drafts as soon as the instruction is resolved.
+class Manner(NamedTuple):
+    """How producers draft: in the target's tokens, so many of them published together, on so many cores.
 
-    Unless it is to catch up (`resync`), it never sees the target's text.
+    One that is to go on from the committed text (`resync`) when it is asked sees the target's text; no other does.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        window: SpeechWindow | PreparedSource,
-        target: Vocabulary,
-        batch: BatchSize,
-        *,
-        resync: bool,
-    ) -> None:
+    target: Vocabulary
+    batch: BatchSize
+    threads: int
+    resync: bool
+
+
+class Draft:
+    """One producer for one window. It encodes at once and drafts as soon as the instruction is resolved."""
+
+    def __init__(self, source: Source, window: SpeechWindow | PreparedSource, manner: Manner) -> None:
         self.buffer = CandidateBuffer()
-        self._inbox = _Inbox(SimpleQueue(), SimpleQueue(), SimpleQueue() if resync else None)
-        self._producer = Producer(partial(_draft, source, window, target, batch, self._inbox), self.buffer)
+        self._inbox = _Inbox(SimpleQueue(), SimpleQueue(), SimpleQueue() if manner.resync else None)
+        self._producer = Producer(partial(_draft, source, window, manner, self._inbox), self.buffer)
         self.done_at = perf_counter()
         self.fault: str | None = None
 
@@ -163,8 +163,7 @@ class Drafts:
 def _draft(
     source: Source,
     window: SpeechWindow | PreparedSource,
-    target: Vocabulary,
-    batch: BatchSize,
+    manner: Manner,
     inbox: _Inbox,
     buffer: CandidateBuffer,
     stop: Event,
@@ -172,12 +171,13 @@ def _draft(
     """What the producer does. It is no method, so that no cycle keeps a window's arrays alive."""
     with suppress(_DismissedError):
         if isinstance(window, SpeechWindow):
-            prepared = source.prepare(window.samples, partial(_taken, inbox.encoded), DRAFTER_THREADS)
+            prepared = source.prepare(window.samples, partial(_taken, inbox.encoded), manner.threads)
         else:
             prepared = window.audio
         instruction = _taken(inbox.instruction)
         if not stop.is_set():
-            source.draft(prepared, Job(instruction, target, batch, inbox.requests, buffer, stop))
+            target, batch, threads = manner[:3]
+            source.draft(prepared, Job(instruction, target, batch, inbox.requests, buffer, stop, threads))
 
 
 def _taken(queue: SimpleQueue[T | None]) -> T:

@@ -65,10 +65,16 @@ class Pair:
     The sources are loaded when one is first needed: decoding with the target alone never loads any.
     """
 
-    def __init__(self, target: AudioModel, load_drafters: Load | Sequence[Load] | None, threads: int) -> None:
-        """Give one function that loads a drafter, several, or None."""
+    def __init__(
+        self,
+        target: AudioModel,
+        load_drafters: Load | Sequence[Load] | None,
+        threads: int,
+        drafter_threads: int = 1,
+    ) -> None:
+        """Give one function that loads a drafter, several, or None. Each drafts on `drafter_threads` cores."""
         self.target = target
-        self.cores = split_cores(threads)
+        self.cores = split_cores(threads, drafter_threads)
         self._loads = (load_drafters,) if callable(load_drafters) else tuple(load_drafters or ())
 
     @property

@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 
 from as2d.drafting.buffer import CandidateBuffer
 from as2d.drafting.chunks import free_run_chunks
+from as2d.drafting.prefix import PrefixDrafter
 from as2d.drafting.producer import free_run
 from as2d.drafting.publication import BatchSize, Publisher
 from as2d.drafting.resync import Requests, draft_and_resync
-from as2d.drafting.retokenise import Retokeniser
-from as2d.drafting.words import SameVocabulary, Words
+from as2d.errors import InputError
 from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary
 from as2d.models.recognisers.contract import Recogniser
 from as2d.records import Instruction
-from as2d.runtime.cores import DRAFTER_THREADS
 
 Float32 = NDArray[np.float32]
 Encoded = Callable[[], Any]
@@ -25,7 +24,7 @@ Encoded = Callable[[], Any]
 
 
 class Job(NamedTuple):
-    """What a source is to draft, in whose tokens, and where to."""
+    """What a source is to draft, in whose tokens, where to, and on how many cores."""
 
     instruction: Instruction
     target: Vocabulary
@@ -34,6 +33,7 @@ class Job(NamedTuple):
     """Texts to go on from; None unless the producer is to catch up."""
     buffer: CandidateBuffer
     stop: Event
+    threads: int = 1
 
 
 class Source(Protocol):
@@ -54,6 +54,11 @@ class Source(Protocol):
 
     def draft(self, prepared: Any, job: Job) -> None:
         """Publish until there is no more to say or the job is stopped."""
+
+    def open(
+        self, prepared: Any, instruction: Instruction, target: Vocabulary, threads: int, /
+    ) -> PrefixDrafter:
+        """What drafts on from the target's text. InputError from a source that cannot."""
 
 
 def source_of(model: AudioModel | Recogniser | Source) -> Source:
@@ -88,28 +93,31 @@ class DrafterSource:
         return self._model.prepare(samples, threads)
 
     def draft(self, prepared: Any, job: Job) -> None:
-        """Free-run in the job's language and task, or in the model's own where it lacks them."""
-        model = self._model
-        instruction = _speakable(job.instruction, model)
-        decoder = model.open(prepared, instruction, DRAFTER_THREADS)
-        opening = decoder.length
+        """Free-run from nothing, and from the committed text where the job's requests say it."""
+        drafter = self.open(prepared, job.instruction, job.target, job.threads)
 
         def draft(committed: tuple[int, ...], halted: Callable[[], bool]) -> None:
-            decoder.truncate(opening)
-            free_run(
-                decoder,
-                _words(model.vocabulary, job.target),
-                Publisher(job.buffer, job.batch),
-                end_ids=model.end_ids,
-                limit=model.output_limit(prepared, instruction),
-                halted=halted,
-                said=_translated(committed, job.target, model.vocabulary),
-            )
+            drafter.rewind(committed)
+            free_run(drafter, Publisher(job.buffer, job.batch), halted)
 
         if job.requests is None:
             draft((), job.stop.is_set)
         else:
             draft_and_resync(draft, job.buffer, job.requests, job.stop)
+
+    def open(
+        self, prepared: Any, instruction: Instruction, target: Vocabulary, threads: int
+    ) -> PrefixDrafter:
+        """What drafts in the given language and task, or in the model's own where it lacks them."""
+        model = self._model
+        spoken = _speakable(instruction, model)
+        return PrefixDrafter(
+            model.open(prepared, spoken, threads),
+            model.vocabulary,
+            target,
+            end_ids=model.end_ids,
+            limit=model.output_limit(prepared, spoken),
+        )
 
 
 class RecogniserSource:
@@ -143,6 +151,12 @@ class RecogniserSource:
             job.stop,
         )
 
+    def open(self, *_: object) -> PrefixDrafter:
+        """Refused with InputError: it gives the text of what it hears, and of nothing else."""
+        raise InputError(
+            f"the recogniser {self.name} cannot draft from a given text; use the method as2d, or an audio model"
+        )
+
 
 def _speakable(instruction: Instruction, drafter: AudioModel) -> Instruction:
     """The instruction, with the drafter's own language and task where it lacks the ones asked for."""
@@ -150,12 +164,3 @@ def _speakable(instruction: Instruction, drafter: AudioModel) -> Instruction:
     task = instruction.task if instruction.task in known.tasks else known.tasks[0]
     language = instruction.language if instruction.language in known.languages else known.languages[0]
     return Instruction(task, language)
-
-
-def _words(drafter: Vocabulary, target: Vocabulary) -> Words:
-    return SameVocabulary(target) if drafter == target else Retokeniser(drafter, target)
-
-
-def _translated(tokens: tuple[int, ...], target: Vocabulary, drafter: Vocabulary) -> tuple[int, ...]:
-    """Committed tokens in the drafter's vocabulary, less half a character at the end."""
-    return tokens if drafter == target else drafter.encode(target.decode(tokens).rstrip("\ufffd"))

@@ -1,11 +1,10 @@
 """From the records of the windows to the result of the request. Pure."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from as2d.decoding.tally import Tally
 from as2d.models.contract import AudioModel
-from as2d.records import SAMPLE_RATE, FinishReason, Method, Result, Segment, SourceStats, Stats
+from as2d.records import SAMPLE_RATE, FinishReason, Method, Result, Segment, SourceStats, Stats, UsedMethod
 from as2d.runtime.window import WindowRecord
 
 _BY_WEIGHT: tuple[FinishReason, ...] = ("repetition", "length", "stop")
@@ -45,7 +44,7 @@ def make_result(
     )
 
 
-def _used(method: Method, records: Sequence[WindowRecord]) -> Literal["as2d", "target-only"]:
+def _used(method: Method, records: Sequence[WindowRecord]) -> UsedMethod:
     if method != "auto":
         return method
     return "as2d" if any(record.drafted for record in records) else "target-only"
@@ -83,7 +82,7 @@ def _drafter_warnings(records: Sequence[WindowRecord], method: Method) -> list[s
         if source.fault
     ]
     silent = [record.language for record in records if not (record.drafted or record.faults)]
-    if method == "as2d" and silent:
+    if method not in ("auto", "target-only") and silent:
         languages = ", ".join(dict.fromkeys(silent))
         faults.append(f"no drafter for {languages}: the target decoded windows alone ({len(silent)})")
     return list(dict.fromkeys(faults))

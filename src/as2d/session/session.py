@@ -86,7 +86,7 @@ class Session:
 
         Raises AudioError, UnsupportedError or ClosedError.
         """
-        language = check_options(self._pair, Options(language=language)).language
+        language = check_options(self._selector, Options(language=language)).language
         recording = Recording(audio)
         request: Request[PreparedRecording] = Request()
 
@@ -110,7 +110,7 @@ class Session:
         Raises AudioError, InputError or ClosedError for what can be known at once.
         """
         chosen = Options(**options)
-        check_options(self._pair, chosen)
+        check_options(self._selector, chosen)
         request: Request[Result] = Request()
         if isinstance(audio, PreparedRecording):
             return self._enqueue(

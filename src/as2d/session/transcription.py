@@ -5,9 +5,10 @@ from time import perf_counter
 
 from as2d.configuration.method import DEFAULT_BUDGET
 from as2d.configuration.selection import Selector
+from as2d.decoding.methods import TRAITS
 from as2d.errors import InputError
 from as2d.models.text import TextStream
-from as2d.records import SAMPLE_RATE, Commit, Event, Instruction, Method, Options, Result
+from as2d.records import METHODS, SAMPLE_RATE, Commit, Event, Instruction, Method, Options, Result
 from as2d.runtime.exactness import MAX_BUDGET
 from as2d.runtime.pair import Chosen, Pair, PreparedWindow, SpeechWindow
 from as2d.runtime.window import Decoding, WindowRecord, run_window
@@ -16,22 +17,36 @@ from as2d.session.recording import PreparedRecording, Recording
 from as2d.session.request import Request
 
 
-def check_options(pair: Pair, options: Options) -> Instruction:
+def check_options(selector: Selector, options: Options) -> Instruction:
     """The instruction that the options ask for. Raises InputError or UnsupportedError for what cannot be done."""
     budget = options.budget
     if budget is not None and not (isinstance(budget, int) and 0 <= budget <= MAX_BUDGET):
         raise InputError(f"a budget of {budget} candidates is not possible; use 0 to {MAX_BUDGET}")
-    if options.method not in ("auto", "as2d", "target-only"):
-        raise InputError(f"there is no method {options.method!r}; use auto, as2d or target-only")
-    if options.method == "as2d" and not pair.has_drafter:
-        raise InputError("the method as2d needs a drafter; name one, or use target-only")
     if options.batch != "word" and not (isinstance(options.batch, int) and options.batch >= 1):
         raise InputError(
             f"a batch of {options.batch} tokens is never published; use 'word' or a number from 1 up"
         )
+    if options.method != "auto":
+        _check_method(options)
+        selector.check(options.method)
     if not isinstance(options.language, str | None):
         raise InputError(f"{options.language!r} is no language; use a code or name such as en or german")
-    return pair.target.check(Instruction(options.task, options.language))
+    return selector.target.check(Instruction(options.task, options.language))
+
+
+def _check_method(options: Options) -> None:
+    """InputError for a method that there is not, and for an option that would mean nothing to it."""
+    if options.method not in METHODS:
+        raise InputError(f"there is no method {options.method!r}; use auto or one of {', '.join(METHODS)}")
+    traits = TRAITS[options.method]
+    meaningless = {
+        "budget": options.budget is not None and not traits.budget,
+        "batch": options.batch != "word" and not traits.batch,
+        "resync": options.resync and not traits.resync,
+    }
+    for option, given in meaningless.items():
+        if given:
+            raise InputError(f"the method {options.method} has no {option}; leave {option} out")
 
 
 def answer(
@@ -41,16 +56,16 @@ def answer(
 
     Raises AudioError or CancelledError, and what `Selector.select` raises.
     """
-    pair = selector.pair
-    instruction = check_options(pair, options)
+    instruction = check_options(selector, options)
     method: Method = "target-only" if options.budget == 0 else options.method
+    pair = selector.pair_for(method)
     selection = selector.select(
         method,
         instruction,
         prepared=isinstance(audio, PreparedRecording),
         cancelled=request.cancelled,
     )
-    decoding = _decoding(selection.chosen, instruction, options)
+    decoding = _decoding(selection.chosen, instruction, method, options)
     exact = decoding.method == "target-only" or pair.exact
     records = []
     windows: Iterable[SpeechWindow | PreparedWindow] = audio.windows
@@ -67,9 +82,10 @@ def answer(
     )
 
 
-def _decoding(chosen: Chosen, instruction: Instruction, options: Options) -> Decoding:
+def _decoding(chosen: Chosen, instruction: Instruction, method: Method, options: Options) -> Decoding:
+    drafted = "as2d" if method == "auto" else method
     return Decoding(
-        method="as2d" if chosen(instruction) else "target-only",
+        method=drafted if chosen(instruction) else "target-only",
         budget=DEFAULT_BUDGET if options.budget is None else options.budget,
         batch=options.batch,
         any_language=options.any_language,

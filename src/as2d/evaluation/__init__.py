@@ -1,0 +1,1 @@
+"""The measuring bench: corpora in, paired runs of every method, tables and pictures out."""

@@ -1,0 +1,61 @@
+"""What every peer offers, and the model that it computes with."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from as2d.models.store import ModelFiles, resolve
+from as2d.models.whisper.checkpoint import WhisperWeights, load_weights, read_checkpoint
+from as2d.models.whisper.mel import log_mel
+from as2d.models.whisper.prompt import prompt_tokens
+from as2d.models.whisper.tokenizer import WhisperVocabulary
+from as2d.records import Instruction
+
+Float32 = NDArray[np.float32]
+
+
+class Peer(Protocol):
+    """A decoder of another project on the weights of an as2d model: greedy, no timestamps, no fallback.
+
+    `decode` is what a bench times. Of every peer it holds the prompt, the cross-attention of the audio (which as2d
+    has ready before its clock starts), the tokens one by one, and whatever the library does around them.
+    """
+
+    @property
+    def name(self) -> str:
+        """The project, and the precision or method."""
+
+    def prepare(self, samples: Float32) -> Any:
+        """One window of mono audio at 16 kHz, encoded from the very features that as2d's encoder gets."""
+
+    def decode(self, prepared: Any, language: str, limit: int) -> tuple[int, ...]:
+        """The useful tokens in the model's own vocabulary, without end-of-text, at most `limit`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerModel:
+    """An as2d model as its peers need it."""
+
+    files: ModelFiles
+    weights: WhisperWeights
+    vocabulary: WhisperVocabulary
+
+    def features(self, samples: Float32) -> Float32:
+        """The log-mel spectrogram [1, n_mels, frames] of one window."""
+        return np.ascontiguousarray(log_mel(samples, self.weights.config.n_mels)[None])
+
+    def prompt(self, language: str) -> tuple[int, ...]:
+        """The tokens before the text of a transcript."""
+        instruction = Instruction(language=language)
+        return prompt_tokens(
+            self.vocabulary, multilingual=self.weights.config.multilingual, instruction=instruction
+        )
+
+
+def load_peer_model(name: str) -> PeerModel:
+    """The files, weights and tokens of a known model or folder; raises what `resolve` and `load_weights` raise."""
+    files = resolve(name)
+    weights = load_weights(read_checkpoint(files.model_bin))
+    return PeerModel(files, weights, WhisperVocabulary(files.tokenizer, weights.config.vocab))

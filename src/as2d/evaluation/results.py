@@ -1,0 +1,61 @@
+"""What a bench's folder says: summary, report and plots, made from its rows."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from as2d.errors import MissingExtraError
+from as2d.evaluation.accuracy import accuracies
+from as2d.evaluation.journal import ClipRecord, read_clips, read_rows, read_setup, write_whole
+from as2d.evaluation.plots import draw
+from as2d.evaluation.rows import Row
+from as2d.evaluation.summary import summarise
+from as2d.evaluation.table import markdown
+
+Say = Callable[[str], None]
+
+
+def write_results(folder: Path, say: Say) -> str:
+    """Write `summary.json`, `report.md` and the plots into the folder, and return the report.
+
+    What needs an extra that is not installed is left out, and said. InputError when the folder holds no bench, or
+    cannot be written.
+    """
+    setup = read_setup(folder)
+    rows, clips = read_rows(folder, say), read_clips(folder, say)
+    skipped = [record.clip for record in clips if record.fault]
+    summary = summarise(
+        rows, _accuracies(rows, clips, say), skipped=skipped, missing_peers=setup.missing_peers
+    )
+    report = markdown(summary)
+    write_whole(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
+    write_whole(folder / "report.md", report)
+    _draw(rows, folder, say)
+    return report
+
+
+def _accuracies(
+    rows: Sequence[Row], clips: Sequence[ClipRecord], say: Say
+) -> Mapping[str, Mapping[str, Any]] | None:
+    """Of the clips that were measured whole and whose reference is beyond doubt."""
+    references = {
+        record.clip: record.reference
+        for record in clips
+        if record.reference and not record.short and record.fault is None
+    }
+    try:
+        return accuracies(rows, references)
+    except MissingExtraError as error:
+        say(f"no word error rates: {error}")
+        return None
+
+
+def _draw(rows: Sequence[Row], folder: Path, say: Say) -> None:
+    try:
+        drawn = draw(rows, folder)
+    except MissingExtraError as error:
+        say(f"no plots: {error}")
+    else:
+        for reason in drawn.skipped:
+            say(f"no plot of {reason}")

@@ -1,0 +1,124 @@
+"""Peers on real weights, each where it is installed; and what is said where it is not."""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from as2d.decoding.stop import StopRules
+from as2d.decoding.target_only import decode_alone
+from as2d.errors import ModelNotFoundError, UnsupportedError
+from as2d.evaluation.peers.contract import Float32, Peer, PeerModel, load_peer_model
+from as2d.evaluation.peers.registry import PEERS, available_peers
+from as2d.models.whisper.model import WhisperModel, load_whisper
+from as2d.records import Instruction
+from as2d.session.recording import Recording
+
+_PACKAGES = {
+    "faster-whisper int8": ("faster_whisper",),
+    "faster-whisper float32": ("faster_whisper",),
+    "openai-whisper": ("torch", "whisper"),
+    "transformers prompt-lookup": ("torch", "transformers"),
+}
+_INSTALLED = [name for name, packages in _PACKAGES.items() if all(map(find_spec, packages))]
+# openai-whisper leaves its vocabulary's file open.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def model() -> PeerModel:
+    return load_peer_model("whisper-base")
+
+
+@pytest.fixture(scope="module")
+def target() -> WhisperModel:
+    """The same weights in the same precision as most peers."""
+    return load_whisper("whisper-base", "fp32")
+
+
+@pytest.fixture(scope="module", params=sorted(PEERS))
+def peer(request: pytest.FixtureRequest, model: PeerModel) -> Iterator[Peer]:
+    if request.param not in _INSTALLED:
+        pytest.skip('needs pip install "as2d[peers]"')
+    with PEERS[request.param](model, 1) as opened:
+        assert opened.name == request.param
+        yield opened
+
+
+def _window(clip: Path) -> Float32:
+    with Recording(clip) as recording:
+        return next(iter(recording.windows)).samples
+
+
+def _target_only(target: WhisperModel, samples: Float32, language: str) -> tuple[int, ...]:
+    prepared, instruction = target.prepare(samples, 1), Instruction(language=language)
+    rules = StopRules(target.end_ids, target.output_limit(prepared, instruction))
+    commits = decode_alone(target.open(prepared, instruction, 1), rules, 1)
+    return tuple(token for commit in commits for token in commit.tokens)[:-1]
+
+
+def test_every_peer_is_tried() -> None:
+    assert set(_PACKAGES) == set(PEERS)
+
+
+@pytest.mark.parametrize(("clip", "language"), [("jfk", "en"), ("fleurs-de-003", "de")])
+def test_a_peer_says_what_the_target_says(
+    peer: Peer, target: WhisperModel, clips: Mapping[str, Path], clip: str, language: str
+) -> None:
+    if language != "en" and peer.name.endswith("int8"):
+        pytest.skip("its rounded weights say it in other words")
+    samples = _window(clips[clip])
+    prepared = peer.prepare(samples)
+    expected = _target_only(target, samples, language)
+    assert peer.decode(prepared, language, 200) == expected
+    assert peer.decode(prepared, language, 200) == expected
+
+
+def test_a_peer_stops_at_the_limit(peer: Peer, clips: Mapping[str, Path]) -> None:
+    prepared = peer.prepare(_window(clips["jfk"]))
+    assert peer.decode(prepared, "en", 5) == peer.decode(prepared, "en", 200)[:5]
+
+
+def test_a_language_that_whisper_lacks(model: PeerModel) -> None:
+    with pytest.raises(UnsupportedError, match="no language"):
+        model.prompt("klingon")
+
+
+def test_packages_that_are_missing_are_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("faster_whisper", "torch"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with available_peers("whisper-base", 1) as (peers, missing):
+        assert peers == ()
+        assert set(missing) == set(PEERS)
+        assert all('pip install "as2d[peers]"' in reason for reason in missing.values())
+
+
+def test_a_broken_package_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faster_whisper", ModuleType("faster_whisper"))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with available_peers("whisper-base", 1) as (peers, missing):
+        assert peers == ()
+        assert missing["faster-whisper int8"].startswith("AttributeError: ")
+
+
+@pytest.mark.skipif("faster-whisper int8" not in _INSTALLED, reason='needs pip install "as2d[peers]"')
+def test_one_missing_peer_leaves_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with available_peers("whisper-base", 1) as (peers, missing):
+        assert [peer.name for peer in peers] == ["faster-whisper int8", "faster-whisper float32"]
+        assert set(missing) == {"openai-whisper", "transformers prompt-lookup"}
+        assert list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_there_is_not() -> None:
+    with pytest.raises(ModelNotFoundError, match="whisper-huge"), available_peers("whisper-huge", 1):
+        pytest.fail("opened")

@@ -1,0 +1,91 @@
+"""Summary and report of a folder, from what its rows and clips say."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from as2d.errors import InputError
+from as2d.evaluation.condense import Source, Window, make_row
+from as2d.evaluation.contender import Contender
+from as2d.evaluation.journal import ClipRecord, Journal, Setup
+from as2d.evaluation.results import write_results
+from as2d.evaluation.rows import Row, Run
+
+SETUP = Setup(1, "abc", "digest", "cpu", {}, {}, (), (), {"some peer": "not installed"})
+CONTENDER = Contender("target-only", 2)
+
+
+def row(clip: str) -> Row:
+    run = Run(
+        window=f"{clip}#0",
+        contender=CONTENDER.key,
+        repetition=0,
+        tokens=(1, 2),
+        finish_reason="stop",
+        decode_ms=10.0,
+        producer_done_ms=10.0,
+        call_ms=11.0,
+        draft_ms=0.0,
+        verify_ms=9.0,
+        overlap_ms=0.0,
+        cpu_s=0.1,
+        rounds=3,
+        proposed=0,
+        accepted=0,
+        widths={1: 3},
+    )
+    window = Window(run.window, clip, "read", "en", 0.0, 2.0)
+    return make_row(
+        Source("abc", "host", {}, "digest"), window, CONTENDER, [run], expected=(1, 2), text="my cat"
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Five clips, of which one says something about accuracy."""
+    clips = [
+        ClipRecord("whole", {"whole#0": 1}, (), "my dog"),
+        ClipRecord("doubtful", {"doubtful#0": 1}, (), ""),
+        ClipRecord("partly", {"partly#0": 1}, ("partly#1",), "my cat and more"),
+        ClipRecord("torn", {"torn#0": 1}, (), "my cat and more", "the rest is damaged"),
+        ClipRecord("gone", {}, (), "", "no such file"),
+    ]
+    with Journal(tmp_path, SETUP) as journal:
+        for clip in clips:
+            for window in clip.windows:
+                journal.add_rows(window, [row(clip.clip)])
+            journal.finish(clip)
+    return tmp_path
+
+
+def test_only_clips_that_were_heard_whole_count_for_accuracy(folder: Path) -> None:
+    pytest.importorskip("jiwer")
+    pytest.importorskip("whisper_normalizer")
+    write_results(folder, lambda _: None)
+    figures = json.loads((folder / "summary.json").read_text())["accuracies"]["target-only 2c"]
+    assert (figures["wer_clips"], figures["wer"]) == (1, 0.5)
+
+
+def test_what_was_left_out_is_counted(folder: Path) -> None:
+    report = write_results(folder, lambda _: None)
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["skipped"] == ["torn", "gone"]
+    assert summary["missing_peers"] == {"some peer": "not installed"}
+    assert (folder / "report.md").read_text() == report
+
+
+def test_damaged_rows_are_said(folder: Path) -> None:
+    path = folder / "windows.jsonl"
+    path.write_text("damage\n" + path.read_text())
+    said: list[str] = []
+    write_results(folder, said.append)
+    assert f"{path} has 1 damaged lines" in said[0]
+    assert path.read_text().startswith("damage\n")  # looking changes nothing
+
+
+def test_nothing_measured(tmp_path: Path) -> None:
+    with Journal(tmp_path, SETUP):
+        pass
+    with pytest.raises(InputError, match="nothing was measured"):
+        write_results(tmp_path, lambda _: None)
