@@ -10,18 +10,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 import as2d
-from as2d.audio import open_audio
 from as2d.errors import AudioError
+from as2d.evaluation.corpora import Clip
+from as2d.evaluation.measuring.runner import rotated
+from as2d.models.whisper.model import load_whisper
 from as2d.records import SAMPLE_RATE
-from benchmarks.corpus import Clip, corpus_folder, read_clips, spoken_clips
-from benchmarks.host import header
-from benchmarks.runs import CORES, rotated
+from as2d.session import DEFAULT_MODEL
+from benchmarks.setting import CORES, development_corpus, print_header, read_samples, spoken_clips
 
 _Method = Literal["auto", "target-only"]
-_METHODS: tuple[_Method, _Method] = ("target-only", "auto")
+METHODS: tuple[_Method, _Method] = ("target-only", "auto")
 _SLOWEST = 1.05
 
 
@@ -38,43 +37,42 @@ def main() -> None:
     """Measure, print the totals and judge them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.auto", description=__doc__)
     parser.add_argument("--limit", type=int, help="clips (all)")
-    folder = corpus_folder()
-    languages = {clip.language for clip in read_clips(folder)} - {"", "none", "zh-en"}
-    clips = spoken_clips(read_clips(folder), languages)[: parser.parse_args().limit]
-    for name, value in header(folder).items():
-        print(f"{name}: {value}")
-    with as2d.Session(threads=CORES) as session:
+    limit = parser.parse_args().limit
+    corpus = development_corpus()
+    print_header(corpus)
+    target = load_whisper(DEFAULT_MODEL)
+    clips = spoken_clips(corpus.clips, target.capabilities.languages)[:limit]
+    with as2d.Session(target, threads=CORES) as session:
         answers = [answer for turn, clip in enumerate(clips) for answer in _answers(session, clip, turn)]
-    sys.exit(0 if _report(answers) else 1)
+    sys.exit(0 if report(answers) else 1)
 
 
 def _answers(session: as2d.Session, clip: Clip, turn: int) -> Iterator[Answer]:
     """Both methods on prepared audio (decoding) and on samples (from samples to text)."""
     print(f"{turn + 1}: {clip.language} {clip.name}", file=sys.stderr)
     try:
-        with open_audio(clip.path) as stream:
-            samples = np.concatenate(list(stream))
+        samples = read_samples(clip)
     except AudioError:
         return
     language = "English" if clip.language == "en" else "other languages"
     prepared = session.prepare((samples, SAMPLE_RATE))
-    for method in rotated(_METHODS, turn):
+    for method in rotated(METHODS, turn):
         result = session.transcribe(prepared, method=method)
         yield Answer(f"{language}, prepared", method, result.stats.decode_ms, result.tokens)
         result = session.transcribe((samples, SAMPLE_RATE), method=method)
         yield Answer(f"{language}, unprepared", method, result.stats.wall_ms, result.tokens)
 
 
-def _report(answers: Sequence[Answer]) -> bool:
+def report(answers: Sequence[Answer]) -> bool:
     """Print each group's totals; whether all tokens agree and no group is slower than allowed."""
     groups: Mapping[str, dict[_Method, list[Answer]]] = defaultdict(
-        lambda: {method: [] for method in _METHODS}
+        lambda: {method: [] for method in METHODS}
     )
     for answer in answers:
         groups[answer.group][answer.method].append(answer)
     good = True
     for group, by_method in groups.items():
-        alone, auto = (by_method[method] for method in _METHODS)
+        alone, auto = (by_method[method] for method in METHODS)
         same = [answer.tokens for answer in alone] == [answer.tokens for answer in auto]
         alone_s, auto_s = (sum(answer.milliseconds for answer in part) / 1000 for part in (alone, auto))
         good &= same and auto_s <= _SLOWEST * alone_s

@@ -3,22 +3,34 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median
+from threading import Event
 from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
 from as2d.configuration.method import DEFAULT_BUDGET
+from as2d.decoding.tally import Tally
+from as2d.evaluation.corpora import Clip
+from as2d.evaluation.measuring.runner import rotated
 from as2d.models.contract import AudioModel
 from as2d.models.whisper.model import WhisperModel, load_whisper
 from as2d.records import SAMPLE_RATE, Instruction
 from as2d.runtime.pair import Pair, PreparedSource, PreparedWindow, SpeechWindow
-from as2d.runtime.window import Decoding
+from as2d.runtime.window import Decoding, WindowRecord, run_window
 from as2d.session import DEFAULT_MODEL
-from benchmarks.corpus import Clip
-from benchmarks.drafter_table import DraftedWindow, RowFigures
-from benchmarks.runs import CORES, Run, rotated, run_to_end, summed
+from as2d.session.answer import useful_tokens
+from benchmarks.drafter_table import DraftedWindow, Drafting, RowFigures
+from benchmarks.setting import CORES
 from benchmarks.variants import Variant, extra_bytes, load_variants
 
 _ONE_CORE, _TWO_CORES = "target-only, 1 core", "target-only, 2 cores"
+
+
+class Run(NamedTuple):
+    """One decode: its record, the tokens without the end, and the milliseconds of the whole call."""
+
+    record: WindowRecord
+    tokens: tuple[int, ...]
+    call_ms: float
 
 
 class Looked(NamedTuple):
@@ -52,7 +64,7 @@ class DrafterBench:
         """Encode a window and decode it with the target alone, untimed."""
         pair = self._alone[_TWO_CORES]
         prepared = pair.prepare(speech, clip.language, any_language=False)
-        return Looked(prepared, run_to_end(pair, prepared, clip.language, _decoding("target-only")))
+        return Looked(prepared, _run(pair, prepared, clip.language, _decoding("target-only")))
 
     def measure(self, clip: Clip, speech: SpeechWindow, looked: Looked, *, whole: bool) -> DraftedWindow:
         """Decode a window with target-only and all drafters in turn; `whole`: from samples to text as well."""
@@ -73,7 +85,7 @@ class DrafterBench:
                 extra_bytes=self._extra_bytes(row, contenders[row.name].prepared),
                 decode_ms=_decode_ms(ours),
                 whole_ms=_whole_ms(our_wholes),
-                drafting=summed(ours),
+                drafting=_summed(ours),
                 identical=all(run.tokens == looked.reference.tokens for run in (*ours, *our_wholes)),
             )
 
@@ -124,9 +136,9 @@ class DrafterBench:
                 audio = window if prepared else speech
                 if (name, language, prepared) not in self._warm:
                     # Nothing is to be loaded or allocated inside a measurement.
-                    run_to_end(pair, audio, language, decoding)
+                    _run(pair, audio, language, decoding)
                     self._warm.add((name, language, prepared))
-                runs[name].append(run_to_end(pair, audio, language, decoding))
+                runs[name].append(_run(pair, audio, language, decoding))
         return runs
 
     def _extra_bytes(self, row: Variant, prepared: PreparedWindow) -> int | None:
@@ -146,6 +158,31 @@ def _drafter_alone(row: Variant, prepared: PreparedWindow) -> tuple[float | None
     if len(row.models) > 1 or not isinstance(model, WhisperModel):
         return None, 0
     return _free_run(model, prepared.sources[0].audio, Instruction(language=prepared.language))
+
+
+def _run(pair: Pair, window: SpeechWindow | PreparedWindow, language: str, decoding: Decoding) -> Run:
+    """Decode a window of that language to its end."""
+    start = perf_counter()
+    run = run_window(pair, window, Instruction(language=language), decoding, Event())
+    while True:
+        try:
+            next(run)
+        except StopIteration as stop:
+            record: WindowRecord = stop.value
+            return Run(record, useful_tokens(pair.target, record), (perf_counter() - start) * 1000)
+
+
+def _summed(runs: Sequence[Run]) -> Drafting:
+    """What the sources did in all the runs."""
+    tally = Tally.of(commit for run in runs for commit in run.record.commits)
+    return Drafting(
+        committed=tally.tokens,
+        useful=tally.useful,
+        proposed=tally.proposed,
+        accepted=tally.accepted,
+        rounds=tally.rounds,
+        faults=tuple(fault for run in runs for fault in run.record.faults),
+    )
 
 
 def _loaded(row: Variant) -> list[Any]:

@@ -15,18 +15,16 @@ from time import perf_counter
 
 import numpy as np
 
-from as2d.cli.models import drawn_clips, read_manifest
+from as2d.cli.models import JOINED, drawn_clips
 from as2d.configuration.method import DEFAULT_BUDGET
+from as2d.evaluation.corpora import Clip, Corpus
 from as2d.models.whisper.calibrate import is_for_calibration
 from as2d.records import SAMPLE_RATE
 from as2d.runtime.pair import SpeechWindow
 from as2d.session.recording import Recording
-from benchmarks.corpus import Clip, corpus_folder, read_clips, spoken_clips
 from benchmarks.drafter_bench import DrafterBench, Looked
-from benchmarks.drafter_table import DraftedWindow, generated, replaced
-from benchmarks.figures import languages
-from benchmarks.host import header
-from benchmarks.runs import CORES
+from benchmarks.drafter_table import DraftedWindow, generated, languages, replaced
+from benchmarks.setting import CORES, development_corpus, header, spoken_clips
 from benchmarks.variants import own_bytes, window_bytes
 
 WINDOWS_A_CLIP = 2
@@ -35,15 +33,16 @@ WINDOWS_A_CLIP = 2
 def main() -> int:
     """Measure, and write what was asked for."""
     arguments = _arguments()
-    corpus = corpus_folder()
+    corpus = development_corpus()
     if arguments.out:
         _rewrite(arguments.out, None)
     about = header(corpus)
     bench = DrafterBench(arguments.repeats)
+    calibrating = len(drawn_clips(corpus.clips, bench.target.capabilities.languages))
     windows = list(_measured(bench, corpus, arguments))
     if not windows:
         sys.exit(f"the corpus has no window of {arguments.min_tokens} tokens or more to measure")
-    text = generated(about | _sets(bench, corpus, windows, arguments), windows)
+    text = generated(about | _sets(bench, corpus, calibrating, windows, arguments), windows)
     print(text)
     if arguments.json:
         content = {"header": about, "windows": [asdict(window) for window in windows]}
@@ -76,9 +75,9 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measured(bench: DrafterBench, corpus: Path, arguments: argparse.Namespace) -> Iterator[DraftedWindow]:
+def _measured(bench: DrafterBench, corpus: Corpus, arguments: argparse.Namespace) -> Iterator[DraftedWindow]:
     """The first windows of both groups that are long enough; one line on stderr for each."""
-    clips = measuring_clips(read_clips(corpus), bench.target.capabilities.languages)
+    clips = measuring_clips(corpus.clips, bench.target.capabilities.languages)
     began = perf_counter()
     for english in (True, False):
         group = [clip for clip in clips if (clip.language == "en") is english]
@@ -94,7 +93,7 @@ def _measured(bench: DrafterBench, corpus: Path, arguments: argparse.Namespace) 
 def measuring_clips(clips: Sequence[Clip], languages: Sequence[str]) -> list[Clip]:
     """The clips to measure with: none for calibration, and none joined from others, which may be."""
     spoken = spoken_clips(clips, languages)
-    return [clip for clip in spoken if not is_for_calibration(clip.name) and clip.kind != "long"]
+    return [clip for clip in spoken if not is_for_calibration(clip.name) and clip.kind != JOINED]
 
 
 def _long_windows(
@@ -110,13 +109,15 @@ def _long_windows(
 
 
 def _sets(
-    bench: DrafterBench, corpus: Path, windows: Sequence[DraftedWindow], arguments: argparse.Namespace
+    bench: DrafterBench,
+    corpus: Corpus,
+    calibrating: int,
+    windows: Sequence[DraftedWindow],
+    arguments: argparse.Namespace,
 ) -> dict[str, str]:
-    """What was calibrated with and what was measured, and how."""
-    known = bench.target.capabilities.languages
-    calibrating = len(drawn_clips(read_manifest(corpus), known))
-    measuring = len(measuring_clips(read_clips(corpus), known))
+    """What was calibrated with (so many clips) and what was measured, and how."""
     target = bench.target
+    measuring = len(measuring_clips(corpus.clips, target.capabilities.languages))
     silence = target.prepare(np.zeros(SAMPLE_RATE, np.float32), CORES)
     own, arrays = own_bytes(target.parts, None), window_bytes(target.parts, silence)
     return {

@@ -1,24 +1,17 @@
 """The tables of docs/drafters.md, and the token lists that one of their ingredients needs."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks are not installed
-
-from benchmarks.corpus import Clip
-from benchmarks.drafter_table import BEGIN, END, DraftedWindow, RowFigures, generated, replaced
+from benchmarks.drafter_table import BEGIN, END, DraftedWindow, Drafting, RowFigures, generated, replaced
 from benchmarks.drafters import measuring_clips
-from benchmarks.figures import Drafting
 from benchmarks.token_lists import own_tokens, scripts_of
 
+from as2d.evaluation.corpora import Clip
 from as2d.models.whisper.model import WhisperModel
 
-DRAFTING = Drafting(
-    committed=22, useful=20, proposed=20, accepted=15, rounds=11, k1_rounds=1, drafted=True, faults=()
-)
+DRAFTING = Drafting(committed=22, useful=20, proposed=20, accepted=15, rounds=11, faults=())
 ROW = RowFigures(
     alone_ms=30.0,
     alone_tokens=15,
@@ -71,10 +64,21 @@ def test_end_to_end_is_over_the_windows_that_have_it() -> None:
     assert cells(text, "target-only, 2 cores")[10:] == ["300", "2.00", "1.00"]
 
 
+def test_a_drafter_that_proposed_nothing() -> None:
+    idle = replace(ROW, drafting=replace(DRAFTING, proposed=0, accepted=0))
+    assert cells(generated({}, [replace(WINDOW, rows={"self": idle})]), "self")[3:6] == [
+        "0.00",
+        "0.00",
+        "2.00",
+    ]
+
+
 def test_languages_have_tables_apart() -> None:
     text = generated({}, [WINDOW, replace(WINDOW, language="de")])
     assert "### English: 1 windows" in text
     assert "### Other languages: 1 windows, 20 tokens (de 1)" in text
+    text = generated({}, [replace(WINDOW, language=one) for one in ("de", "fr", "fr")])
+    assert text.strip().startswith("### Other languages: 3 windows, 60 tokens (fr 2, de 1)")
 
 
 def test_only_the_generated_part_is_replaced() -> None:
@@ -90,7 +94,7 @@ def test_a_document_needs_both_markers(document: str) -> None:
 
 
 def test_no_clip_is_measured_that_may_have_calibrated() -> None:
-    clips = [Clip(f"clip-{i}", Path("x"), "read", "en", 1.0, "", doubtful=False) for i in range(100)]
+    clips = [Clip(f"clip-{i}", Path("x"), "read", "en", "", 1.0, doubtful=False) for i in range(100)]
     measured = measuring_clips(clips, ["en"])
     assert 30 < len(measured) < 70
     assert measuring_clips([replace(clip, kind="long") for clip in clips], ["en"]) == []

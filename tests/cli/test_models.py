@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from as2d.cli import models
 from as2d.cli.models import app
 from as2d.errors import InputError, ModelNotFoundError
+from as2d.evaluation.corpora import Clip
 from as2d.models.store import KNOWN
 from as2d.models.whisper.low_rank import Calibration
 from as2d.models.whisper.model import WhisperModel
@@ -85,17 +86,24 @@ def test_calibrate_writes_a_calibration_that_loads(clips: Path, tmp_path: Path) 
     ("manifest", "message"),
     [
         (None, "cannot read .*manifest.jsonl"),
-        ("{}", "is malformed"),
-        ("[]", "is malformed"),
-        ("no JSON", "is malformed"),
+        ("{}", "needs the text 'id'"),
+        ("[]", "is no JSON object"),
+        ("no JSON", "is not JSON"),
         ("", "no clip .* is for calibration"),
-        ('{"id": "jfk", "path": "jfk.flac", "language": "en"}', "no clip .* is for calibration"),
         (
-            '{"id": "ls-3080-5032-0007", "path": "a.flac", "language": "fr"}',
+            '{"id": "jfk", "path": "jfk.flac", "language": "en", "kind": "read"}',
+            "no clip .* is for calibration",
+        ),
+        (
+            '{"id": "ls-3080-5032-0007", "path": "a.flac", "language": "fr", "kind": "read"}',
             "in a language of whisper-tiny.en",
         ),
         (
             '{"id": "ls-3080-5032-0007", "path": "a.flac", "language": "en", "kind": "format"}',
+            "no clip .* is for calibration",
+        ),
+        (
+            '{"id": "ls-3080-5032-0007", "path": "a.flac", "language": "en", "kind": "long"}',
             "no clip .* is for calibration",
         ),
     ],
@@ -134,11 +142,28 @@ def test_calibrate_to_where_nothing_can_be_written(
     assert message in str(result.exception)
 
 
+def clip(name: str, kind: str = "read", language: str = "en") -> Clip:
+    return Clip(name, Path("x"), kind, language, "", 0.0, doubtful=False)
+
+
 def test_a_limit_draws_clips_by_the_seed() -> None:
-    named = [models.ManifestClip(f"clip-{number}", Path("x"), "en") for number in range(100)]
-    everything = models.drawn_clips(named, ["en"])
+    named = [clip(f"clip-{number}") for number in range(100)]
+    everything = [one.name for one in models.drawn_clips(named, ["en"])]
+    assert 30 < len(everything) < 70
     assert everything == sorted(everything)
-    drawn = [models.drawn_clips(named, ["en"], 10, seed) for seed in (1, 1, 2)]
+    drawn = [[one.name for one in models.drawn_clips(named, ["en"], 10, seed)] for seed in (1, 1, 2)]
     assert len(drawn[0]) == 10
     assert set(drawn[0]) < set(everything)
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_speech_is_for_calibration_once_and_whatever_its_language_if_none_is_stated() -> None:
+    calibrating = {
+        one.name for one in models.drawn_clips([clip(f"c{number}") for number in range(100)], ["en"])
+    }
+    some = sorted(calibrating)[:7]
+    kinds = ("read", "zh", "format", "long", "noise", "silence", "singing")
+    by_kind = [clip(name, kind) for name, kind in zip(some, kinds, strict=True)]
+    assert [one.kind for one in models.drawn_clips(by_kind, ["en"])] == ["read", "zh"]
+    spoken = [clip(name, language=language) for name, language in zip(some, ("en", "", "de"), strict=False)]
+    assert [one.language for one in models.drawn_clips(spoken, ["en"])] == ["en", ""]

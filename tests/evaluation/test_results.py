@@ -1,48 +1,24 @@
 """Summary and report of a folder, from what its rows and clips say."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from as2d.errors import InputError
-from as2d.evaluation.condense import Source, Window, make_row
 from as2d.evaluation.contender import Contender
-from as2d.evaluation.journal import ClipRecord, Journal, Setup
+from as2d.evaluation.measuring.journal import ClipRecord, Journal, Setup
 from as2d.evaluation.results import write_results
-from as2d.evaluation.rows import Row, Run
+from as2d.evaluation.rows import Row
 
+MakeRow = Callable[..., Row]
 SETUP = Setup(1, "abc", "digest", "cpu", {}, {}, (), (), {"some peer": "not installed"})
 CONTENDER = Contender("target-only", 2)
 
 
-def row(clip: str) -> Row:
-    run = Run(
-        window=f"{clip}#0",
-        contender=CONTENDER.key,
-        repetition=0,
-        tokens=(1, 2),
-        finish_reason="stop",
-        decode_ms=10.0,
-        producer_done_ms=10.0,
-        call_ms=11.0,
-        draft_ms=0.0,
-        verify_ms=9.0,
-        overlap_ms=0.0,
-        cpu_s=0.1,
-        rounds=3,
-        proposed=0,
-        accepted=0,
-        widths={1: 3},
-    )
-    window = Window(run.window, clip, "read", "en", 0.0, 2.0)
-    return make_row(
-        Source("abc", "host", {}, "digest"), window, CONTENDER, [run], expected=(1, 2), text="my cat"
-    )
-
-
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, make_row: MakeRow) -> Path:
     """Five clips, of which one says something about accuracy."""
     clips = [
         ClipRecord("whole", {"whole#0": 1}, (), "my dog"),
@@ -54,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     with Journal(tmp_path, SETUP) as journal:
         for clip in clips:
             for window in clip.windows:
-                journal.add_rows(window, [row(clip.clip)])
+                journal.add_rows(window, [make_row(CONTENDER, window=window, text="my cat")])
             journal.finish(clip)
     return tmp_path
 
@@ -73,6 +49,18 @@ def test_what_was_left_out_is_counted(folder: Path) -> None:
     assert summary["skipped"] == ["torn", "gone"]
     assert summary["missing_peers"] == {"some peer": "not installed"}
     assert (folder / "report.md").read_text() == report
+
+
+def test_a_peer_that_failed_is_a_dash(folder: Path, make_row: MakeRow) -> None:
+    peer = Contender("parrot", 2)
+    with Journal(folder, SETUP) as journal:
+        journal.add_rows("whole#0", [make_row(peer, window="whole#0")])
+        journal.add_rows("torn#0", [make_row(peer, window="torn#0", faults=("RuntimeError: no voice",))])
+    report = write_results(folder, lambda _: None)
+    assert "parrot: – (failed in torn#0: RuntimeError: no voice)" in report
+    summary = json.loads((folder / "summary.json").read_text())
+    assert list(summary["groups"]["all"]["contenders"]) == [CONTENDER.key]
+    assert peer.key not in summary["accuracies"]
 
 
 def test_damaged_rows_are_said(folder: Path) -> None:

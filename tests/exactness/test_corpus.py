@@ -35,7 +35,7 @@ BASELINES = [method for method in METHODS if method not in ("as2d", "target-only
 EUROPEAN = ("de", "es", "fr", "pt", "sv")
 FEW = 8
 """Tokens; of fewer, all may be said before a drafter is heard."""
-WHOLE = 250
+WHOLE = 200
 """Recordings at least of a corpus that says something about languages."""
 needs_pocketsphinx = pytest.mark.skipif(
     find_spec("pocketsphinx") is None, reason='needs pip install "as2d[pocketsphinx]"'
@@ -96,8 +96,8 @@ class Heard(NamedTuple):
 
     @property
     def settings(self) -> list[dict[str, int]]:
-        """All budgets and threads; two for the recordings that are one in many formats."""
-        return self.turns if self.entry["kind"] == "format" else SETTINGS
+        """All budgets and threads; two for recordings that are one in many formats, and for the longest."""
+        return self.turns if self.entry["kind"] in ("format", "long") else SETTINGS
 
     @property
     def setting(self) -> dict[str, int]:

@@ -18,10 +18,10 @@ from as2d.evaluation.bench import Bench, BenchOptions, open_bench
 from as2d.evaluation.corpora import Clip, Selection, read_corpus, select
 from as2d.evaluation.host import describe_host
 from as2d.evaluation.independence import BLOCK, PAIRS, ProbeWindow, as_dict, markdown, probe
-from as2d.evaluation.journal import make_folder, read_clips, read_rows, read_setup, write_whole
-from as2d.evaluation.plan import Wishes
+from as2d.evaluation.measuring.journal import make_folder, read_clips, read_rows, read_setup, write_whole
+from as2d.evaluation.measuring.plan import Wishes
+from as2d.evaluation.measuring.runner import Procedure
 from as2d.evaluation.results import write_results
-from as2d.evaluation.runner import Procedure
 from as2d.models.whisper.model import TargetPrecision, load_whisper
 from as2d.runtime.cores import available_cores
 from as2d.session import DEFAULT_MODEL

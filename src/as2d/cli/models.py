@@ -1,12 +1,10 @@
 """`as2d models`: which models are known, where their files are, and how a drafter's head is calibrated."""
 
-import hashlib
-import json
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -14,6 +12,7 @@ from rich.table import Table
 
 from as2d.cli.report import say
 from as2d.errors import InputError
+from as2d.evaluation.corpora import Clip, Selection, read_manifest, select
 from as2d.models.store import KNOWN, installed, resolve
 from as2d.models.whisper.calibrate import SpokenWindow, calibrate, is_for_calibration
 from as2d.models.whisper.model import load_whisper
@@ -22,8 +21,8 @@ from as2d.session.recording import Recording
 app = typer.Typer(help="List models and find their files.", no_args_is_help=True)
 
 _WINDOWS_A_CLIP = 2
-# Clips that repeat the speech of others would bring it into both halves; the rest is no speech.
-_LEFT_OUT = frozenset({"format", "long", "noise", "silence", "singing"})
+JOINED = "long"
+"""The kind of clips that are joined from others; they would bring the same speech into both halves."""
 
 _HEADER = ("name", "licence", "size", "installed", "packages")
 
@@ -48,14 +47,6 @@ def path_of_model(
         typer.echo(path)
 
 
-class ManifestClip(NamedTuple):
-    """One recording of a calibration set; `language` is empty where the manifest does not say."""
-
-    name: str
-    path: Path
-    language: str
-
-
 @app.command("calibrate")
 def calibrate_model(
     name: Annotated[str, typer.Argument(help="A name from `as2d models list`, or a model folder.")],
@@ -73,11 +64,12 @@ def calibrate_model(
     if not out.absolute().parent.is_dir():
         raise InputError(f"there is no folder {out.absolute().parent}; make it, or name another file")
     model = load_whisper(name)
-    drawn = drawn_clips(clips, model.capabilities.languages, limit, seed)
-    if not drawn:
+    try:
+        drawn = drawn_clips(clips, model.capabilities.languages, limit, seed)
+    except InputError as error:
         raise InputError(
             f"no clip in {corpus} is for calibration and in a language of {model.name}; add clips"
-        )
+        ) from error
     calibration = calibrate(model, _spoken_windows(drawn))
     try:
         calibration.save(out)
@@ -85,40 +77,16 @@ def calibrate_model(
         raise InputError(f"cannot write {out} ({error.strerror}); name another file") from error
 
 
-def read_manifest(corpus: Path) -> list[ManifestClip]:
-    """The clips of the manifest with speech of their own. InputError when it is missing or malformed."""
-    manifest = corpus / "manifest.jsonl"
-    try:
-        entries = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
-        return [
-            ManifestClip(entry["id"], corpus / entry["path"], entry.get("language") or "")
-            for entry in entries
-            if entry.get("kind") not in _LEFT_OUT
-        ]
-    except OSError as error:
-        raise InputError(
-            f"cannot read {manifest} ({error.strerror}); name a folder that holds one"
-        ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{manifest} is malformed ({error!r}); each line is an object with id and path"
-        ) from error
-
-
 def drawn_clips(
-    clips: Sequence[ManifestClip], languages: Collection[str], limit: int | None = None, seed: int = 0
-) -> list[ManifestClip]:
-    """The clips to calibrate with, by id; with a limit the first in an order that the seed shuffles."""
-    usable = [
-        clip
-        for clip in clips
-        if is_for_calibration(clip.name) and (not clip.language or clip.language in languages)
-    ]
-    shuffled = sorted(usable, key=lambda clip: hashlib.sha256(f"{seed} {clip.name}".encode()).digest())
-    return sorted(shuffled[:limit], key=lambda clip: clip.name)
+    clips: Iterable[Clip], languages: Collection[str], limit: int | None = None, seed: int = 0
+) -> list[Clip]:
+    """The clips to calibrate with, by id; with a limit the seed draws them. InputError when there is none."""
+    half = [clip for clip in clips if is_for_calibration(clip.name) and clip.kind != JOINED]
+    drawn = select(half, languages, Selection(limit=limit, seed=seed))
+    return sorted(drawn, key=lambda clip: clip.name)
 
 
-def _spoken_windows(clips: Sequence[ManifestClip]) -> Iterator[SpokenWindow]:
+def _spoken_windows(clips: Sequence[Clip]) -> Iterator[SpokenWindow]:
     """The first windows of each clip, read as they are needed; says how far it is."""
     for count, clip in enumerate(clips, 1):
         say(f"{count}/{len(clips)} {clip.name}")

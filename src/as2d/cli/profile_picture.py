@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from as2d.errors import InputError
-from as2d.evaluation.extras import import_optional
 from as2d.evaluation.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, VERMILLION
+from as2d.extras import import_optional
 from as2d.profiling.profile import Profile
 from as2d.profiling.summary import Side, contentions, context_of, savings, target_sides, verifying
 

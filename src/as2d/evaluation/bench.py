@@ -6,17 +6,17 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from as2d.configuration.drafters import AUTO, drafters_for
-from as2d.evaluation.condense import Source
 from as2d.evaluation.contender import Contender
 from as2d.evaluation.corpora import Clip, Corpus, Selection, is_wanted, read_corpus, select
 from as2d.evaluation.host import Host, describe_host
-from as2d.evaluation.journal import ClipRecord, Journal, Setup
-from as2d.evaluation.lineup import Lineup, load_drafters, peer_contender
+from as2d.evaluation.measuring.condense import Source
+from as2d.evaluation.measuring.journal import ClipRecord, Journal, Setup
+from as2d.evaluation.measuring.lineup import Lineup, load_drafters, peer_contender
+from as2d.evaluation.measuring.plan import Wishes, make_plan, reference
+from as2d.evaluation.measuring.runner import Procedure, Runner
 from as2d.evaluation.peers.contract import Peer
 from as2d.evaluation.peers.registry import available_peers
-from as2d.evaluation.plan import Wishes, make_plan, reference
 from as2d.evaluation.rows import SCHEMA, Row
-from as2d.evaluation.runner import Procedure, Runner
 from as2d.models.contract import AudioModel
 from as2d.models.whisper.model import TargetPrecision, load_whisper
 

@@ -1,16 +1,5 @@
-"""Optional packages of the bench."""
+"""Moved to `as2d.extras`."""
 
-from importlib import import_module
-from typing import Any, Literal
+from as2d.extras import import_optional
 
-from as2d.errors import MissingExtraError
-
-
-def import_optional(module: str, extra: Literal["bench", "peers"]) -> Any:
-    """The module of an optional package; MissingExtraError says which extra brings it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            f'{module} is needed and cannot be imported ({error}); run pip install "as2d[{extra}]"'
-        ) from error
+__all__ = ["import_optional"]

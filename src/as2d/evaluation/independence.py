@@ -23,6 +23,7 @@ from as2d.drafting.prefix import PrefixDrafter
 from as2d.drafting.producer import free_run
 from as2d.drafting.publication import Publisher
 from as2d.errors import InputError
+from as2d.evaluation.analysis.metrics import groups
 from as2d.models.contract import AudioModel, Vocabulary
 from as2d.records import Instruction
 from as2d.runtime.source import Source
@@ -164,18 +165,13 @@ def compare(pairs: Sequence[PairedBlocks]) -> Comparison:
 
 def compare_groups(pairs: Sequence[PairedBlocks]) -> dict[str, Comparison]:
     """English, other languages, and all, as far as there are any."""
-    groups = {
-        "English": [pair for pair in pairs if pair.language == "en"],
-        "other languages": [pair for pair in pairs if pair.language != "en"],
-        "all": list(pairs),
-    }
-    return {name: compare(group) for name, group in groups.items() if group}
+    return {name: compare(group) for name, group in groups(pairs).items()}
 
 
 def as_dict(independence: Independence) -> dict[str, Any]:
     """Ready for JSON: the comparisons by group, and every pair."""
-    groups = compare_groups(independence.pairs)
-    return {**asdict(independence), "groups": {name: asdict(group) for name, group in groups.items()}}
+    compared = compare_groups(independence.pairs)
+    return {**asdict(independence), "groups": {name: asdict(group) for name, group in compared.items()}}
 
 
 def markdown(probes: Iterable[Independence]) -> str:

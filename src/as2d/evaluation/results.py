@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from as2d.errors import MissingExtraError
-from as2d.evaluation.accuracy import accuracies
-from as2d.evaluation.journal import ClipRecord, read_clips, read_rows, read_setup, write_whole
+from as2d.evaluation.analysis.accuracy import accuracies
+from as2d.evaluation.analysis.choice import without_failed_peers
+from as2d.evaluation.analysis.summary import summarise
+from as2d.evaluation.analysis.table import markdown
+from as2d.evaluation.measuring.journal import ClipRecord, read_clips, read_rows, read_setup, write_whole
 from as2d.evaluation.plots import draw
 from as2d.evaluation.rows import Row
-from as2d.evaluation.summary import summarise
-from as2d.evaluation.table import markdown
 
 Say = Callable[[str], None]
 
@@ -19,15 +20,14 @@ Say = Callable[[str], None]
 def write_results(folder: Path, say: Say) -> str:
     """Write `summary.json`, `report.md` and the plots into the folder, and return the report.
 
-    What needs an extra that is not installed is left out, and said. InputError when the folder holds no bench, or
-    cannot be written.
+    What needs an extra that is not installed is left out, and said. A peer that failed in some window is left out with
+    its reason, as one that could not be loaded. InputError when the folder holds no bench, or cannot be written.
     """
-    setup = read_setup(folder)
-    rows, clips = read_rows(folder, say), read_clips(folder, say)
+    setup, clips = read_setup(folder), read_clips(folder, say)
+    rows, failed = without_failed_peers(read_rows(folder, say))
     skipped = [record.clip for record in clips if record.fault]
-    summary = summarise(
-        rows, _accuracies(rows, clips, say), skipped=skipped, missing_peers=setup.missing_peers
-    )
+    missing = {**setup.missing_peers, **failed}
+    summary = summarise(rows, _accuracies(rows, clips, say), skipped=skipped, missing_peers=missing)
     report = markdown(summary)
     write_whole(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
     write_whole(folder / "report.md", report)

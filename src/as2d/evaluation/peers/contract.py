@@ -21,6 +21,7 @@ class Peer(Protocol):
 
     `decode` is what a bench times. Of every peer it holds the prompt, the cross-attention of the audio (which as2d
     has ready before its clock starts), the tokens one by one, and whatever the library does around them.
+    What either call raises takes the peer out of the bench, with that as the reason.
     """
 
     @property

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.evaluation.extras import import_optional
 from as2d.evaluation.peers.contract import PeerModel
+from as2d.extras import import_optional
 from as2d.models.store import ModelFiles
 
 Float32 = NDArray[np.float32]

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.evaluation.extras import import_optional
 from as2d.evaluation.peers.contract import PeerModel
 from as2d.evaluation.peers.weights import OPENAI, named_tensors
+from as2d.extras import import_optional
 from as2d.models.whisper.checkpoint import WhisperConfig
 
 Float32 = NDArray[np.float32]

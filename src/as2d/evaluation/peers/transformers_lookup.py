@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.evaluation.extras import import_optional
 from as2d.evaluation.peers.contract import PeerModel
 from as2d.evaluation.peers.weights import TRANSFORMERS, named_tensors
+from as2d.extras import import_optional
 from as2d.models.store import read_json
 from as2d.models.whisper.prompt import suppression
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from as2d.evaluation.metrics import Sample, tokens
+from as2d.evaluation.analysis.metrics import Sample, tokens
 from as2d.evaluation.plots.style import add_legend, colour, name
 from as2d.evaluation.rows import Row
 

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from as2d.errors import InputError
-from as2d.evaluation.choice import best_of_each
-from as2d.evaluation.extras import import_optional
-from as2d.evaluation.metrics import Sample, by_contender
+from as2d.evaluation.analysis.choice import best_of_each
+from as2d.evaluation.analysis.metrics import Sample, by_contender
 from as2d.evaluation.plots.distribution import draw_distribution
 from as2d.evaluation.plots.speed_ups import draw_speed_ups
 from as2d.evaluation.plots.style import STYLE
 from as2d.evaluation.plots.time_line import draw_time_line
 from as2d.evaluation.rows import Row
+from as2d.extras import import_optional
 
 _PICTURES = {"distribution": draw_distribution, "speed-up": draw_speed_ups, "time-line": draw_time_line}
 

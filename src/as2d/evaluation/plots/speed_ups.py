@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from as2d.evaluation.choice import all_cores, target_only
-from as2d.evaluation.metrics import Sample, ms_a_token, paired
+from as2d.evaluation.analysis.choice import all_cores, target_only
+from as2d.evaluation.analysis.metrics import Sample, ms_a_token, paired
 from as2d.evaluation.plots.style import PALE, colour, name
 
 _TICKS = (0.25, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from as2d.evaluation.extras import import_optional
-from as2d.evaluation.labels import label
+from as2d.evaluation.analysis.labels import label
 from as2d.evaluation.rows import Row
+from as2d.extras import import_optional
 
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
     "#000000",

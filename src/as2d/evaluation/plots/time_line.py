@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from as2d.evaluation.choice import best_serial
-from as2d.evaluation.metrics import Sample, ms_a_token, paired, pooled_tps
+from as2d.evaluation.analysis.choice import best_serial
+from as2d.evaluation.analysis.metrics import Sample, ms_a_token, paired, pooled_tps
 from as2d.evaluation.plots.style import BLUE, ORANGE, ORIGIN_COLOURS, add_legend, name
 from as2d.evaluation.rows import Row, Span, Step, TimeLine
 

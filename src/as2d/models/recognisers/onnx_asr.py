@@ -9,9 +9,9 @@ from typing import Any
 import onnxruntime
 
 from as2d.errors import ModelDamagedError, ModelNotFoundError
+from as2d.extras import import_optional
 from as2d.models.recognisers.chunkwise import ChunkwiseStream
 from as2d.models.recognisers.contract import THREADS
-from as2d.models.recognisers.extras import import_extra
 from as2d.records import SAMPLE_RATE
 
 # fmt: off
@@ -56,7 +56,7 @@ def _known_languages(name: str) -> tuple[str, ...]:
 
 
 def _load(name_or_folder: str) -> Any:
-    package = import_extra("onnx_asr", "onnx-asr")
+    package = import_optional("onnx_asr", "onnx-asr")
     is_folder = Path(name_or_folder).is_dir()
     where = (
         (None, name_or_folder) if is_folder else (name_or_folder, None)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from as2d.errors import ModelDamagedError
-from as2d.models.recognisers.extras import import_extra
+from as2d.extras import import_optional
 
 _SCRIPT = Path(__file__).with_name("pocketsphinx_worker.py")
 _POLL_SECONDS = 0.02
@@ -33,7 +33,7 @@ class PocketSphinx:
 
     def __init__(self) -> None:
         """Start a worker. Raises ModelNotFoundError where the package is missing, ModelDamagedError if it fails."""
-        import_extra("pocketsphinx", "pocketsphinx")
+        import_optional("pocketsphinx", "pocketsphinx")
         self._idle = [Worker()]
 
     def open(self, language: str, stop: Event) -> "PocketSphinxStream":  # noqa: ARG002 (it speaks one)

@@ -11,9 +11,9 @@ import onnx
 from numpy.typing import NDArray
 
 from as2d.errors import ModelDamagedError, ModelNotFoundError
+from as2d.extras import import_optional
 from as2d.models.recognisers.chunkwise import ChunkwiseStream
 from as2d.models.recognisers.contract import THREADS, RecogniserStream
-from as2d.models.recognisers.extras import import_extra
 from as2d.records import SAMPLE_RATE
 
 _TAIL = np.zeros(SAMPLE_RATE * 2 // 3, np.float32)
@@ -83,7 +83,7 @@ class SherpaOnnx:
 
         Raises ModelNotFoundError where the package or a file is missing, ModelDamagedError where it can't be used.
         """
-        package = import_extra("sherpa_onnx", "sherpa-onnx")
+        package = import_optional("sherpa_onnx", "sherpa-onnx")
         form, files = _recognised(Path(folder))
         self.name = f"sherpa-onnx:{folder}"
         self.languages = languages or form.languages

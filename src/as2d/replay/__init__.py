@@ -1,0 +1,1 @@
+"""Recorded tokens and measured costs under a virtual clock: what a configuration would have done."""
