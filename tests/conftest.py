@@ -1,7 +1,7 @@
 """What many tests share: the real models, the kept clips, and toy models that need no weights."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,14 @@ END = 256
 
 Step = Callable[[Sequence[int]], int]
 """The next token after the text so far."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the user has tuned must not change what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AS2D_CONFIG", str(tmp_path_factory.mktemp("config")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -149,7 +149,8 @@ class SourceStats:
 class Result:
     """The answer to one request. `tokens` are the useful target tokens of all windows, in order.
 
-    `sources` are the drafters that could have been used, in the order in which they were named.
+    `sources` are the drafters that could have been used, in the order in which they were named. `configuration` names
+    what `as2d tune` chose, where auto used that, such as "self b5".
     """
 
     text: str
@@ -164,3 +165,4 @@ class Result:
     warnings: tuple[str, ...]
     stats: Stats
     sources: tuple[SourceStats, ...] = ()
+    configuration: str | None = None

@@ -3,6 +3,7 @@
 import struct
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from as2d.profiling.subjects import Subjects
 
 ToyFactory = Callable[..., AudioModel]
 Run = Callable[..., Any]
+needs_matplotlib = pytest.mark.skipif(
+    find_spec("matplotlib") is None, reason='needs pip install "as2d[bench]"'
+)
 
 
 @pytest.fixture
@@ -112,6 +116,7 @@ def test_help_names_both_commands(run_fresh: Run) -> None:
     assert "show FILE" in run_fresh("profile", "--help").out
 
 
+@needs_matplotlib
 def test_a_picture_is_drawn(run_fresh: Run, file: Path, tmp_path: Path) -> None:
     picture = tmp_path / "p.png"
     assert run_fresh("profile", "show", file, "--png", picture).status == 0
@@ -122,6 +127,7 @@ def test_a_picture_is_drawn(run_fresh: Run, file: Path, tmp_path: Path) -> None:
     assert 500 < height < 900
 
 
+@needs_matplotlib
 @pytest.mark.parametrize("threads", [2, 4])
 def test_a_picture_of_more_cores_or_no_drafters(
     run_fresh: Run, loads: list[object], tmp_path: Path, threads: int
@@ -133,6 +139,7 @@ def test_a_picture_of_more_cores_or_no_drafters(
     assert picture.stat().st_size > 10_000
 
 
+@needs_matplotlib
 def test_a_picture_needs_a_folder_and_the_extra(
     run_fresh: Run, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -197,7 +197,8 @@ def test_model_options_reach_the_session(
     monkeypatch.setattr(transcribe, "Session", opened)
     arguments = ("--drafter", "none", "--threads", "1", "--precision", "fp32", "--offline", "--verbose")
     outcome = run_fresh("transcribe", jfk, *arguments)
-    assert calls == [("whisper-base", None, {"precision": "fp32", "threads": 1})]
+    options = {"precision": "fp32", "threads": 1, "configuration": None}
+    assert calls == [("whisper-base", None, options)]
     assert outcome.out == JFK + "\n"
     assert re.fullmatch(
         r"as2d: whisper-base \(fp32\), drafters none, cores 1: loaded in [\d.]+ s", outcome.lines[0]

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from as2d.configuration import measure, selection
+from as2d.configuration.deployed import Deployed
 from as2d.configuration.drafters import Drafters, LazySource
 from as2d.configuration.method import Evidence, Times, Trial
 from as2d.configuration.selection import Selector
+from as2d.configuration.tuned import Choice, Entry, Situation
 from as2d.decoding.as2d import CoreSplit
 from as2d.decoding.methods import TRAITS
 from as2d.errors import CancelledError, InputError
@@ -265,3 +268,68 @@ def test_what_a_method_needs_is_checked_without_loading_anything(method: UsedMet
                 selector.check(method)
         else:
             selector.check(method)
+
+
+def deployed(*entries: Entry) -> Deployed:
+    """These entries, which fit."""
+    identities = frozenset(entries[0].drafters.values())
+    return Deployed(Path("c.json"), entries, Situation(None, None, entries[0].target[1], identities))
+
+
+@pytest.fixture
+def tuned(entry: Entry) -> Entry:
+    """For two drafters as `candidates` names them."""
+    drafters = {"drafter 0": "0", "drafter 1": "1"}
+    return replace(entry, drafters=drafters, choice=Choice("drafter 1", 3, 2, 8))
+
+
+def test_auto_does_what_was_tuned_and_measures_nothing(
+    toy: ToyFactory, tuned: Entry, measured: list[int]
+) -> None:
+    drafters = candidates(lambda: toy(TEXT), lambda: toy(TEXT))
+    selector = Selector(toy(TEXT), drafters, 4, deployed(tuned))
+    found = select(selector)
+    assert found.chosen(ENGLISH) == {1}
+    assert (found.budget, found.batch) == (3, 8)
+    assert found.pair.cores == CoreSplit(4, 2)
+    assert found.tuned == "drafter 1 b3 on 2 cores batch 8"
+    assert select(selector).pair is found.pair
+    assert measured == []
+
+
+def test_what_was_tuned_for_more_cores_takes_all(toy: ToyFactory, tuned: Entry) -> None:
+    drafters = candidates(lambda: toy(TEXT), lambda: toy(TEXT))
+    assert select(Selector(toy(TEXT), drafters, 1, deployed(tuned))).pair.cores == CoreSplit(1, 1)
+
+
+def test_tuned_to_the_target_alone_nobody_drafts(toy: ToyFactory, tuned: Entry, measured: list[int]) -> None:
+    alone = replace(tuned, choice=Choice(None, 0, 1, "word"))
+    found = select(Selector(toy(TEXT), candidates(broken, broken), 2, deployed(alone)))
+    assert found.chosen(ENGLISH) == frozenset()
+    assert found.tuned == "target-only"
+    assert measured == []
+
+
+def test_what_nothing_was_tuned_for_is_measured(toy: ToyFactory, tuned: Entry, measured: list[int]) -> None:
+    drafters = candidates(lambda: toy(TEXT), lambda: toy(TEXT))
+    selector = Selector(toy(TEXT), drafters, 2, deployed(tuned))
+    assert select(selector, prepared=False).tuned is None
+    assert select(selector, "as2d").tuned is None, "auto alone uses it"
+    assert measured == [2]
+
+
+def test_a_tuned_drafter_that_cannot_be_loaded_is_left_out(
+    toy: ToyFactory, tuned: Entry, measured: list[int]
+) -> None:
+    selector = Selector(toy(TEXT), candidates(lambda: toy(TEXT), broken), 2, deployed(tuned))
+    found = select(selector)
+    assert found.tuned is None
+    assert 1 not in found.chosen(ENGLISH)
+    assert found.warnings == ("the drafter drafter 1 is not used: RuntimeError: no luck",)
+    assert measured == [2]
+
+
+def test_the_tuned_drafter_is_prepared_beside_the_best_one(rivals: Selector, tuned: Entry) -> None:
+    selector = Selector(rivals.target, rivals.drafters, 2, deployed(tuned))
+    assert rivals.to_prepare(threading.Event())(ENGLISH) == {0}
+    assert selector.to_prepare(threading.Event())(ENGLISH) == {0, 1}

@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from as2d.cli.groups import DEFAULT, DefaultGroup
+from as2d.cli.lists import names, numbers
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.configuration.drafters import AUTO, drafters_for
-from as2d.errors import AudioError, InputError
+from as2d.errors import AudioError
 from as2d.evaluation.bench import Bench, BenchOptions, open_bench
 from as2d.evaluation.corpora import Clip, Selection, read_corpus, select
 from as2d.evaluation.host import describe_host
@@ -28,7 +29,7 @@ from as2d.session import DEFAULT_MODEL
 from as2d.session.recording import Recording
 
 _NOT_IDENTICAL = 1
-_PROBED_CLIPS, _PROBED_WINDOWS = 120, 2
+_PROBED_CLIPS, _PROBED_WINDOWS = 240, 2
 """Clips, and windows of each at most: all are in memory at once."""
 
 
@@ -121,13 +122,13 @@ def run(
     options = BenchOptions(
         model,
         precision,
-        Selection(_names(kinds), _names(languages), limit, seed),
+        Selection(names(kinds), names(languages), limit, seed),
         Wishes(
-            _names(drafters) or (),
-            _names(methods),
-            _numbers(budgets, "--budgets"),
-            _numbers(cores, "--cores"),
-            _numbers(drafter_cores, "--drafter-cores"),
+            names(drafters) or (),
+            names(methods),
+            numbers(budgets, "--budgets"),
+            numbers(cores, "--cores"),
+            numbers(drafter_cores, "--drafter-cores"),
         ),
         Procedure(repetitions, min_tokens),
         peers,
@@ -169,9 +170,9 @@ def independence(
     inform = _ignore if quiet else say
     with saying_what_is_logged(quiet=quiet, verbose=False):
         target = load_whisper(model, precision)
-        selection = Selection(_names(kinds), _names(languages), limit, seed)
+        selection = Selection(names(kinds), names(languages), limit, seed)
         clips = select(read_corpus(corpus).clips, target.capabilities.languages, selection)
-        sources = drafters_for(target, _names(drafters) or AUTO).sources
+        sources = drafters_for(target, names(drafters) or AUTO).sources
         make_folder(out)
         windows = [window for clip in clips for window in _probe_windows(clip, inform)]
         cores = available_cores()
@@ -230,19 +231,3 @@ def _verdict(bench: Bench, folder: Path) -> int:
 
 def _ignore(message: str) -> None:
     """Say nothing."""
-
-
-def _names(text: str | None) -> tuple[str, ...] | None:
-    """The parts of a list with commas; None where there is none."""
-    if text is None:
-        return None
-    return tuple(part.strip() for part in text.split(",") if part.strip()) or None
-
-
-def _numbers(text: str | None, option: str) -> tuple[int, ...] | None:
-    names = _names(text)
-    if names is None:
-        return None
-    if not all(name.isdecimal() for name in names):
-        raise InputError(f"{option} {text} is no list of numbers; write them as 1,2")
-    return tuple(map(int, names))

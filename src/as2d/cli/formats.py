@@ -68,7 +68,7 @@ class VttWriter(_AtEnd):
 
 
 class JsonWriter(_AtEnd):
-    """One object on one line: the fields of `Result` but its sources, and the file."""
+    """One object on one line: the fields of `Result` but its sources and configuration, and the file."""
 
     def __init__(self, file: str) -> None:
         self._file = printable(file)
@@ -138,9 +138,9 @@ def _one_line(text: str) -> str:
 
 
 def _fields(result: Result) -> dict[str, object]:
-    """What is documented; how many drafters there are and what they are called depends on the machine."""
+    """What is documented; which drafters there are and what was tuned depends on the machine."""
     fields = asdict(result)
-    del fields["sources"]
+    del fields["sources"], fields["configuration"]
     return fields
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from as2d.cli.lists import names, numbers
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.decoding.methods import TRAITS
@@ -96,7 +97,7 @@ def record(
     with saying_what_is_logged(quiet=quiet, verbose=False):
         models, heard = _loaded(model, drafter, threads, precision), read_corpus(corpus)
         recorded = trace_file.begin(out, models.provenance(heard.digest, task))
-        selection = Selection(_parts(kinds), _parts(languages), limit, seed)
+        selection = Selection(names(kinds), names(languages), limit, seed)
         for window in _windows(heard, models, selection, quiet=quiet):
             if window.name not in recorded:
                 trace_file.append(out, record_trace(models, _hear(models, window, task)))
@@ -211,7 +212,7 @@ def check(
         compared = _compared(models, budget)
         observed: list[Observed] = []
         for window in _windows(
-            heard, models, Selection(_parts(kinds), _parts(languages), limit, seed), quiet=quiet
+            heard, models, Selection(names(kinds), names(languages), limit, seed), quiet=quiet
         ):
             seen = observe(models, _hear(models, window, "transcribe"), compared, repetitions, len(observed))
             if seen.trace.useful >= _FEWEST_TOKENS:
@@ -301,32 +302,18 @@ def _drafted(
 
 
 def _budgets(text: str | None) -> Sequence[int]:
-    return range(MAX_BUDGET + 1) if text is None else _numbers(text, "--budget")
-
-
-def _parts(text: str | None) -> tuple[str, ...] | None:
-    """The parts of a list with commas; None where there is none."""
-    if text is None:
-        return None
-    return tuple(part.strip() for part in text.split(",") if part.strip()) or None
-
-
-def _numbers(text: str | None, option: str) -> tuple[int, ...]:
-    parts = _parts(text) or ()
-    if not all(part.isdecimal() for part in parts):
-        raise InputError(f"{option} {text} is no list of numbers; write them as 1,2")
-    return tuple(map(int, parts))
+    return range(MAX_BUDGET + 1) if text is None else numbers(text, "--budget") or ()
 
 
 def _methods(text: str) -> list[UsedMethod]:
-    parts = _parts(text) or ()
+    parts = names(text) or ()
     if unknown := [part for part in parts if part not in REPLAYED]:
         raise InputError(f"{', '.join(unknown)} cannot be replayed; choose among {', '.join(REPLAYED)}")
     return [method for method in REPLAYED if method in parts]
 
 
 def _batches(text: str) -> list[BatchSize]:
-    parts = _parts(text) or ()
+    parts = names(text) or ()
     if not parts or not all(part == "word" or part.isdecimal() for part in parts):
         raise InputError(f"--batch {text} is no list of batches; write word, or numbers of tokens")
     return ["word" if part == "word" else int(part) for part in parts]

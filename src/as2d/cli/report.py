@@ -51,6 +51,7 @@ def summary(result: Result) -> str:
     """The line that ends each file; `-` where there is nothing to divide by."""
     stats = result.stats
     used = [source.name for source in result.sources if source.windows]
+    tuned = f" (tuned: {result.configuration})" if result.configuration else ""
     return ", ".join(
         (
             f"audio {result.duration_s:.1f} s",
@@ -62,7 +63,7 @@ def summary(result: Result) -> str:
             f"coverage {_share(stats.accepted, len(result.tokens))}",
             f"rounds {stats.rounds}",
             f"K=1 share {_share(stats.k1_rounds, stats.rounds)}",
-            f"method {result.method}",
+            f"method {result.method}{tuned}",
             f"drafters {'+'.join(used) or '-'}",
         )
     )

@@ -48,6 +48,12 @@ _Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all t
 _Language = Annotated[str | None, typer.Option(help="The language spoken (en, french). Without: detected.")]
 _Task = Annotated[Task, typer.Option(help="translate: English text, whatever is spoken.")]
 _Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
+_Configuration = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="What `as2d tune` wrote, on whatever machine. Without: your own, where it fits."
+    ),
+]
 _Batch = Annotated[
     str, typer.Option(metavar="word|N", help="Publish drafts word by word, or N tokens at once.")
 ]
@@ -79,6 +85,7 @@ def command(
     language: _Language = None,
     task: _Task = "transcribe",
     precision: _Precision = "int8",
+    configuration: _Configuration = None,
     batch: _Batch = "word",
     resync: _Resync = False,
     output_format: _Format = "txt",
@@ -101,7 +108,7 @@ def command(
     begin = perf_counter()
     with (
         saying_what_is_logged(quiet=quiet, verbose=verbose),
-        Session(model, named, precision=precision, threads=threads) as session,
+        Session(model, named, precision=precision, threads=threads, configuration=configuration) as session,
     ):
         if verbose:
             seconds = perf_counter() - begin

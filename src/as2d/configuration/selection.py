@@ -1,16 +1,19 @@
-"""Which sources draft a request: as asked for, or as what was measured on this machine says."""
+"""Which sources draft a request: as asked for, or as what was tuned for or measured on this machine says."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from logging import getLogger
 from threading import Event
 
+from as2d.configuration.deployed import Deployed
 from as2d.configuration.drafters import Drafters, LazySource
 from as2d.configuration.measure import evidence_of
-from as2d.configuration.method import Evidence, choose, describe
+from as2d.configuration.method import DEFAULT_BUDGET, Evidence, choose, describe
+from as2d.configuration.tuned import Entry
 from as2d.decoding.methods import TRAITS
+from as2d.drafting.publication import BatchSize
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel
 from as2d.records import Instruction, Method, UsedMethod
@@ -22,21 +25,33 @@ _log = getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Who drafts the windows of a request, and why somebody that could have does not."""
+    """Who drafts the windows of a request, and why somebody that could have does not.
 
+    `budget` and `batch` are for requests that do not say them; `tuned` names the configuration that all this is from.
+    """
+
+    pair: Pair
     chosen: Chosen
     warnings: tuple[str, ...] = ()
+    budget: int = DEFAULT_BUDGET
+    batch: BatchSize = "word"
+    tuned: str | None = None
 
 
 class Selector:
     """Selects among the drafters of a session. Used by one thread at a time."""
 
-    def __init__(self, target: AudioModel, drafters: Drafters, threads: int) -> None:
+    def __init__(
+        self, target: AudioModel, drafters: Drafters, threads: int, deployed: Deployed | None = None
+    ) -> None:
+        """`deployed` is what was tuned, if anything."""
         self.target = target
         self.drafters = drafters
         loads = [partial(_unloaded, source) for source in drafters.sources]
-        self.pair = Pair(target, loads, threads)
-        self._in_turn = Pair(target, loads, threads, min(threads, MOST_DRAFTER_THREADS))
+        self._pair_with: Callable[[int], Pair] = cache(partial(Pair, target, loads, threads))
+        self.pair = self._pair_with(1)
+        self._in_turn = self._pair_with(min(threads, MOST_DRAFTER_THREADS))
+        self._deployed = deployed
         self._evidence: Evidence | None = None
 
     def check(self, method: UsedMethod) -> None:
@@ -67,16 +82,20 @@ class Selector:
     def select(
         self, method: Method, instruction: Instruction, *, prepared: bool, cancelled: Event
     ) -> Selection:
-        """Who drafts. Measures the machine where that decides and is not known yet.
+        """Who drafts. For auto, what was tuned, if anything; otherwise measures the machine where that decides and is
+        not known yet.
 
         The drafter that is best for as2d drafts in all other methods, too. Raises what loading a drafter raises where a
         method that drafts is asked for with drafters by name; CancelledError; CacheError.
         """
+        pair = self.pair_for(method)
         if method == "target-only" or not self.drafters.sources:
-            return Selection(_nobody)
+            return Selection(pair, _nobody)
         always = method != "auto"
+        if not always and (tuned := self._tuned(instruction, prepared=prepared)):
+            return tuned
         if always and not self._is_a_choice:
-            return Selection(self._all_loaded())
+            return Selection(pair, self._all_loaded())
         ignored = frozenset() if prepared or always else self._costly(instruction)
 
         def choice(evidence: Evidence, resolved: Instruction) -> frozenset[int]:
@@ -90,6 +109,7 @@ class Selector:
             return self._one_of(found, resolved) if one else found
 
         return Selection(
+            pair,
             chosen,
             tuple(self._warning(index, fault) for index, fault in evidence.faults.items()),
         )
@@ -100,7 +120,36 @@ class Selector:
             everybody = frozenset(range(len(self.drafters.sources)))
             return lambda _: everybody
         evidence = self._known(cancelled)
-        return lambda instruction: choose(evidence, instruction, prepared=True, always=True)
+
+        def chosen(instruction: Instruction) -> frozenset[int]:
+            best = choose(evidence, instruction, prepared=True, always=True)
+            return best | self._drafters_of(self._entry(instruction, prepared=True))
+
+        return chosen
+
+    def _tuned(self, instruction: Instruction, *, prepared: bool) -> Selection | None:
+        """What was tuned for such a request; nothing where its drafter cannot be loaded."""
+        entry = self._entry(instruction, prepared=prepared)
+        sources = self._drafters_of(entry)
+        if entry is None or self._failing(sources):
+            return None
+        choice = entry.choice
+        return Selection(
+            self._pair_with(min(choice.drafter_threads, self.pair.cores.alone)),
+            lambda _: sources,
+            budget=choice.budget,
+            batch=choice.batch,
+            tuned=choice.label,
+        )
+
+    def _entry(self, instruction: Instruction, *, prepared: bool) -> Entry | None:
+        return self._deployed.find(instruction, prepared=prepared) if self._deployed else None
+
+    def _drafters_of(self, entry: Entry | None) -> frozenset[int]:
+        if entry is None or entry.drafter is None:
+            return frozenset()
+        identities = [source.identity for source in self.drafters.sources]
+        return frozenset({identities.index(entry.drafter)})
 
     @property
     def _is_a_choice(self) -> bool:

@@ -19,10 +19,12 @@ def make_result(
     samples: int,
     wall_ms: float,
     warnings: Sequence[str],
+    configuration: str | None = None,
 ) -> Result:
     """The answer for a recording of `samples` samples. No window with speech gives an empty text.
 
-    `method` is the one asked for; `exact` is whether drafting is, should somebody have drafted.
+    `method` is the one asked for; `exact` is whether drafting is, should somebody have drafted. `configuration` names
+    what was tuned and used.
     """
     used = _used(method, records)
     segments = tuple(_segment(target, record) for record in records)
@@ -41,6 +43,7 @@ def make_result(
         warnings=(*warnings, *_drafter_warnings(records, method), *_switch_off_warnings(records, sources)),
         stats=_stats(records, wall_ms),
         sources=sources,
+        configuration=configuration,
     )
 
 

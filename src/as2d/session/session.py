@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
 from as2d.audio import AudioInput
+from as2d.configuration.deployed import deploy
 from as2d.configuration.drafters import AUTO, Drafter, drafters_for
 from as2d.configuration.selection import Selector
 from as2d.errors import ClosedError, InputError
@@ -46,9 +47,10 @@ class Session:
     same, a `Recogniser`, "self" (made of a Whisper target), "pocketsphinx", "onnx-asr:NAME" or "sherpa-onnx:FOLDER"; it
     is loaded when first needed. Several draft together. "auto" is the best of those that come with as2d, as measured
     once on this machine; with None the target decodes alone. `precision` is that of the target's decoder weights.
-    `threads` is how many cores target and drafters share (None: all that the process may use). Any thread may use a
-    session; close it, or use it as a context manager. Raises ModelNotFoundError, ModelDamagedError, CacheError or
-    InputError.
+    `threads` is how many cores target and drafters share (None: all that the process may use). `configuration` is a
+    file that `as2d tune` wrote, perhaps on another machine; without, the method auto uses the user's own file where
+    that fits. Any thread may use a session; close it, or use it as a context manager. Raises ModelNotFoundError,
+    ModelDamagedError, CacheError or InputError.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Session:
         *,
         precision: TargetPrecision = "int8",
         threads: int | None = None,
+        configuration: str | PathLike[str] | None = None,
     ) -> None:
         if precision not in get_args(TargetPrecision):
             raise InputError(
@@ -65,7 +68,9 @@ class Session:
             )
         target: AudioModel = load_whisper(model, precision) if isinstance(model, str | PathLike) else model
         cores = available_cores() if threads is None else threads
-        self._selector = Selector(target, drafters_for(target, drafter), cores)
+        drafters = drafters_for(target, drafter)
+        deployed = deploy(configuration, target, drafters, cores)
+        self._selector = Selector(target, drafters, cores, deployed)
         self._pair = self._selector.pair
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._pending: set[Request[Any]] = set()

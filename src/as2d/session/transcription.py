@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from time import perf_counter
 
-from as2d.configuration.method import DEFAULT_BUDGET
-from as2d.configuration.selection import Selector
+from as2d.configuration.selection import Selection, Selector
 from as2d.decoding.methods import TRAITS
 from as2d.errors import InputError
 from as2d.models.text import TextStream
 from as2d.records import METHODS, SAMPLE_RATE, Commit, Event, Instruction, Method, Options, Result
 from as2d.runtime.exactness import MAX_BUDGET
-from as2d.runtime.pair import Chosen, Pair, PreparedWindow, SpeechWindow
+from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
 from as2d.runtime.window import Decoding, WindowRecord, run_window
 from as2d.session.answer import make_result
 from as2d.session.recording import PreparedRecording, Recording
@@ -56,16 +55,16 @@ def answer(
 
     Raises AudioError or CancelledError, and what `Selector.select` raises.
     """
-    instruction = check_options(selector, options)
+    instruction = _known(check_options(selector, options), audio)
     method: Method = "target-only" if options.budget == 0 else options.method
-    pair = selector.pair_for(method)
     selection = selector.select(
         method,
         instruction,
         prepared=isinstance(audio, PreparedRecording),
         cancelled=request.cancelled,
     )
-    decoding = _decoding(selection.chosen, instruction, method, options)
+    pair = selection.pair
+    decoding = _decoding(selection, instruction, method, options)
     exact = decoding.method == "target-only" or pair.exact
     records = []
     windows: Iterable[SpeechWindow | PreparedWindow] = audio.windows
@@ -79,18 +78,28 @@ def answer(
         samples=audio.samples,
         wall_ms=_since(request),
         warnings=(*audio.warnings, *selection.warnings),
+        configuration=selection.tuned,
     )
 
 
-def _decoding(chosen: Chosen, instruction: Instruction, method: Method, options: Options) -> Decoding:
+def _known(instruction: Instruction, audio: Recording | PreparedRecording) -> Instruction:
+    """The instruction with the language that all prepared windows are in, if there is one."""
+    if instruction.language is None and isinstance(audio, PreparedRecording):
+        languages = {window.language for window in audio.windows}
+        if len(languages) == 1:
+            return Instruction(instruction.task, languages.pop())
+    return instruction
+
+
+def _decoding(selection: Selection, instruction: Instruction, method: Method, options: Options) -> Decoding:
     drafted = "as2d" if method == "auto" else method
     return Decoding(
-        method=drafted if chosen(instruction) else "target-only",
-        budget=DEFAULT_BUDGET if options.budget is None else options.budget,
-        batch=options.batch,
+        method=drafted if selection.chosen(instruction) else "target-only",
+        budget=selection.budget if options.budget is None else options.budget,
+        batch=selection.batch if options.batch == "word" else options.batch,
         any_language=options.any_language,
         resync=options.resync,
-        chosen=chosen,
+        chosen=selection.chosen,
     )
 
 

@@ -101,7 +101,8 @@ def test_packages_that_are_missing_are_reasons(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_broken_package_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "faster_whisper", ModuleType("faster_whisper"))
+    for package in ("faster_whisper", "ctranslate2"):
+        monkeypatch.setitem(sys.modules, package, ModuleType(package))
     monkeypatch.setitem(sys.modules, "torch", None)
     with available_peers("whisper-base", 1) as (peers, missing):
         assert peers == ()

@@ -1,0 +1,183 @@
+"""The file of configurations: several machines, models and kinds of request in one. Written whole or not at all."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from math import isfinite
+from pathlib import Path
+from typing import Any, get_args
+
+from as2d.configuration.tuned import Choice, Entry, Grounds, Group, Half, Objective
+from as2d.drafting.publication import BatchSize
+from as2d.errors import InputError
+from as2d.profiling.profile import Machine
+from as2d.records import Task
+from as2d.runtime.exactness import MAX_BUDGET
+
+SCHEMA = 1
+"""Raised with every change that old readers cannot bear."""
+
+_NAME = "configuration.json"
+_AGAIN = "write it again with `as2d tune`, or remove it"
+
+
+def default_file() -> Path:
+    """Where `auto` looks: `AS2D_CONFIG`, else `as2d` in `XDG_CONFIG_HOME`, else `~/.config/as2d`; it may not exist."""
+    return _folder() / _NAME
+
+
+def read_entries(path: Path) -> tuple[Entry, ...]:
+    """All entries of a file. InputError: cannot be read, damaged, or of a newer as2d."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {path} ({error.strerror}); write it with `as2d tune`") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no file of configurations; {_AGAIN}") from error
+    try:
+        return _from_json(json.loads(text), path)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path} is damaged ({error!r}); {_AGAIN}") from error
+
+
+def check_writable(path: Path) -> None:
+    """Make the folder where it is missing. InputError where the file cannot be written, or is of something else."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make {path.parent} ({error.strerror}); name another file") from error
+    if not os.access(path.parent, os.W_OK) or path.is_dir():
+        raise InputError(f"cannot write {path}; name another file")
+    if path.exists():
+        read_entries(path)
+
+
+def merge_entries(path: Path, new: Iterable[Entry]) -> None:
+    """Add entries to a file, in place of those for the same. InputError where it cannot be read or written."""
+    added = list(new)
+    known = read_entries(path) if path.exists() else ()
+    kept = [entry for entry in known if not any(one.replaces(entry) for one in added)]
+    content = {"schema": SCHEMA, "entries": [_from_entry(entry) for entry in (*kept, *added)]}
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path} ({error.strerror}); name another file") from error
+
+
+def _folder() -> Path:
+    try:
+        if chosen := os.environ.get("AS2D_CONFIG"):
+            return Path(chosen).expanduser()
+        shared = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+        # The XDG specification says to ignore a relative path.
+        return (shared if shared.is_absolute() else Path("~/.config").expanduser()) / "as2d"
+    except RuntimeError as error:
+        raise InputError("there is no home folder for configurations; set AS2D_CONFIG to a folder") from error
+
+
+def _from_json(content: Any, path: Path) -> tuple[Entry, ...]:
+    schema = content["schema"]
+    if type(schema) is int and schema > SCHEMA:
+        raise InputError(
+            f"{path} has schema {schema}, which is newer than {SCHEMA}; update as2d, or {_AGAIN}"
+        )
+    if schema != SCHEMA:
+        raise ValueError(f"schema {schema!r}")
+    return tuple(map(_to_entry, content["entries"]))
+
+
+def _from_entry(entry: Entry) -> dict[str, Any]:
+    return asdict(entry) | {"target": list(entry.target), "drafters": dict(entry.drafters)}
+
+
+def _to_entry(fields: Mapping[str, Any]) -> Entry:
+    name, identity = fields["target"]
+    entry = Entry(
+        machine=_to_machine(fields["machine"]),
+        threads=_count(fields["threads"]),
+        target=(_text(name), _text(identity)),
+        drafters={_text(name): _text(identity) for name, identity in fields["drafters"].items()},
+        task=_one_of(fields["task"], Task),
+        objective=_one_of(fields["objective"], Objective),
+        group=_one_of(fields["group"], Group),
+        choice=_to_choice(fields["choice"]),
+        grounds=_to_grounds(fields["grounds"]),
+        test=None if fields["test"] is None else _to_grounds(fields["test"]),
+        corpus=_text(fields["corpus"]),
+        half=None if fields["half"] is None else _one_of(fields["half"], Half),
+        date=_text(fields["date"]),
+    )
+    _check_choice(entry)
+    return entry
+
+
+def _check_choice(entry: Entry) -> None:
+    choice = entry.choice
+    if choice.drafter is None:
+        possible = choice.budget == 0
+    else:
+        possible = 1 <= choice.budget <= MAX_BUDGET and choice.drafter in entry.drafters
+    if not possible or not 1 <= choice.drafter_threads <= entry.threads:
+        raise ValueError(f"a choice that is not possible: {choice.label}")
+
+
+def _to_machine(fields: Mapping[str, Any]) -> Machine:
+    host, cpu, engine, version = (_text(fields[name]) for name in ("host", "cpu", "engine", "as2d"))
+    return Machine(host, _count(fields["cores"]), cpu, engine, version)
+
+
+def _to_choice(fields: Mapping[str, Any]) -> Choice:
+    drafter = fields["drafter"]
+    return Choice(
+        drafter=None if drafter is None else _text(drafter),
+        budget=_count(fields["budget"]),
+        drafter_threads=_count(fields["drafter_threads"]),
+        batch=_batch(fields["batch"]),
+    )
+
+
+def _to_grounds(fields: Mapping[str, Any]) -> Grounds:
+    at_7 = fields["tps_budget_7"]
+    return Grounds(
+        windows=_count(fields["windows"]),
+        tps=_amount(fields["tps"]),
+        tps_budget_7=None if at_7 is None else _amount(at_7),
+        tps_target_only=_amount(fields["tps_target_only"]),
+        tps_oracle=_amount(fields["tps_oracle"]),
+        latency_p50_ms=_amount(fields["latency_p50_ms"]),
+        latency_p95_ms=_amount(fields["latency_p95_ms"]),
+    )
+
+
+def _batch(value: Any) -> BatchSize:
+    if value == "word" or (type(value) is int and value > 0):
+        return value  # type: ignore[no-any-return]
+    raise ValueError(f"{value!r} is no batch")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _one_of(value: Any, choices: Any) -> Any:
+    if value not in get_args(choices):
+        raise ValueError(f"{value!r} is none of {', '.join(get_args(choices))}")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value
+
+
+def _amount(value: Any) -> float:
+    if type(value) not in (int, float) or not isfinite(value) or value < 0:
+        raise ValueError(f"{value!r} is no amount")
+    return float(value)

@@ -1,5 +1,0 @@
-"""Moved to `as2d.extras`."""
-
-from as2d.extras import import_optional
-
-__all__ = ["import_optional"]
