@@ -29,8 +29,9 @@ COMMAND = [sys.executable, "-c", "import sys; from as2d.cli import main; sys.exi
 
 
 def keys(folder: Path) -> list[tuple[str, str, int]]:
-    """All runs that a folder holds."""
-    runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+    """All runs that a folder holds; one that is just being written does not count."""
+    lines = (folder / "runs.jsonl").read_text().splitlines(keepends=True)
+    runs = [json.loads(line) for line in lines if line.endswith("\n")]
     return [(run["window"], run["contender"], run["repetition"]) for run in runs]
 
 
