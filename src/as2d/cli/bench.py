@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from as2d.cli.clips import Kinds, Languages, Limit, Seed
 from as2d.cli.groups import DEFAULT, DefaultGroup
 from as2d.cli.lists import names, numbers
 from as2d.cli.progress import ClipsBar, can_be_seen
@@ -49,15 +50,6 @@ _CorpusFolder = Annotated[
 _Out = Annotated[
     Path, typer.Option(metavar="DIR", help="Everything goes there; a bench that was stopped goes on.")
 ]
-_Limit = Annotated[int | None, typer.Option(min=1, help="Clips at most, drawn by the seed.")]
-_Kinds = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Kinds of clips. Without: all but format, noise, silence and singing."),
-]
-_Languages = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Languages (en,de). Without: all that the model has.")
-]
-_Seed = Annotated[int, typer.Option(help="Which clips a limit draws, and the order of clips.")]
 _MinTokens = Annotated[int, typer.Option(min=0, help="Leave out windows of fewer tokens.")]
 _Methods = Annotated[str | None, typer.Option(metavar="A,B", help="Methods to compare. Without: all.")]
 _Drafters = Annotated[
@@ -98,10 +90,10 @@ def run(
     corpus: _CorpusFolder,
     *,
     out: _Out,
-    limit: _Limit = None,
-    kinds: _Kinds = None,
-    languages: _Languages = None,
-    seed: _Seed = 0,
+    limit: Limit = None,
+    kinds: Kinds = None,
+    languages: Languages = None,
+    seed: Seed = 0,
     min_tokens: _MinTokens = 0,
     methods: _Methods = None,
     drafters: _Drafters = None,
@@ -157,10 +149,10 @@ def independence(
     out: _Out,
     pairs: _Pairs = PAIRS,
     block: _Block = BLOCK,
-    limit: _Limit = _PROBED_CLIPS,
-    kinds: _Kinds = None,
-    languages: _Languages = None,
-    seed: _Seed = 0,
+    limit: Limit = _PROBED_CLIPS,
+    kinds: Kinds = None,
+    languages: Languages = None,
+    seed: Seed = 0,
     drafters: _Drafters = None,
     model: _Model = DEFAULT_MODEL,
     precision: _Precision = "int8",

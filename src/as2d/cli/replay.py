@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from as2d.cli.clips import Kinds, Languages, Limit, Seed
 from as2d.cli.lists import names, numbers
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
@@ -51,15 +52,6 @@ _CorpusFolder = Annotated[
     typer.Argument(metavar="CORPUS", help="A folder with manifest.jsonl: id, path, language, kind."),
 ]
 _Out = Annotated[Path, typer.Option(help="The file of traces; one that is there is continued.")]
-_Limit = Annotated[int | None, typer.Option(min=1, help="Clips at most, drawn by the seed.")]
-_Kinds = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Kinds of clips. Without: all but format, noise, silence and singing."),
-]
-_Languages = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Languages (en,de). Without: all that the model has.")
-]
-_Seed = Annotated[int, typer.Option(help="Which clips a limit draws, and the order of clips.")]
 _Model = Annotated[str, typer.Option(help="A name from `as2d models list`, or a model folder.")]
 _Drafter = Annotated[
     list[str] | None,
@@ -79,10 +71,10 @@ def record(
     corpus: _CorpusFolder,
     *,
     out: _Out = Path("traces.jsonl"),
-    limit: _Limit = None,
-    kinds: _Kinds = None,
-    languages: _Languages = None,
-    seed: _Seed = 0,
+    limit: Limit = None,
+    kinds: Kinds = None,
+    languages: Languages = None,
+    seed: Seed = 0,
     model: _Model = DEFAULT_MODEL,
     drafter: _Drafter = None,
     threads: _Threads = None,
@@ -193,10 +185,10 @@ def check(
     *,
     budget: _Budget = _BUDGET,
     repetitions: _Repetitions = 3,
-    limit: _Limit = 20,
-    kinds: _Kinds = None,
-    languages: _Languages = None,
-    seed: _Seed = 0,
+    limit: Limit = 20,
+    kinds: Kinds = None,
+    languages: Languages = None,
+    seed: Seed = 0,
     model: _Model = DEFAULT_MODEL,
     drafter: _Drafter = None,
     threads: _Threads = None,

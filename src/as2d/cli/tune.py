@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from as2d.cli import replay
+from as2d.cli.clips import Kinds, Languages, Limit, Seed
 from as2d.cli.lists import names
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
@@ -65,15 +66,6 @@ _Latency = Annotated[
         "--latency-limit", min=0.0, metavar="MS", help="95% of the windows are to be answered within."
     ),
 ]
-_Limit = Annotated[int | None, typer.Option(min=1, help="Clips at most, drawn by the seed.")]
-_Kinds = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Kinds of clips. Without: all but format, noise, silence and singing."),
-]
-_Languages = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Languages (en,de). Without: all that the model has.")
-]
-_Seed = Annotated[int, typer.Option(help="Which clips a limit draws, and the order of clips.")]
 _Traces = Annotated[
     Path, typer.Option(metavar="FILE", help="What is recorded; a file that is there is used and continued.")
 ]
@@ -96,10 +88,10 @@ def command(
     objective: _ObjectiveOption = None,
     memory_limit: _Memory = None,
     latency_limit: _Latency = None,
-    limit: _Limit = None,
-    kinds: _Kinds = None,
-    languages: _Languages = None,
-    seed: _Seed = 0,
+    limit: Limit = None,
+    kinds: Kinds = None,
+    languages: Languages = None,
+    seed: Seed = 0,
     traces: _Traces = Path("traces.jsonl"),
     half: _HalfOption = None,
     task: _TaskOption = "transcribe",
