@@ -63,7 +63,7 @@ class DrafterBench:
     def look(self, clip: Clip, speech: SpeechWindow) -> Looked:
         """Encode a window and decode it with the target alone, untimed."""
         pair = self._alone[_TWO_CORES]
-        prepared = pair.prepare(speech, clip.language, any_language=False)
+        prepared = pair.prepare(speech, Instruction(language=clip.language), any_language=False)
         return Looked(prepared, _run(pair, prepared, clip.language, _decoding("target-only")))
 
     def measure(self, clip: Clip, speech: SpeechWindow, looked: Looked, *, whole: bool) -> DraftedWindow:
@@ -115,7 +115,9 @@ class DrafterBench:
             pair = self._pairs[row.name]
             if all(source.can_draft(instruction) for source in pair.sources):
                 audio = tuple(
-                    PreparedSource(source.prepare(speech.samples, lambda: prepared.target, CORES))
+                    PreparedSource(
+                        source.prepare(speech.samples, lambda: prepared.target, CORES, instruction)
+                    )
                     for source in pair.sources
                 )
                 window = PreparedWindow(
@@ -129,7 +131,7 @@ class DrafterBench:
     ) -> dict[str, list[Run]]:
         """The runs of each contender; the order rotates from window to window and repeat to repeat."""
         runs: dict[str, list[Run]] = defaultdict(list)
-        language = contenders[_TWO_CORES].prepared.language
+        language = contenders[_TWO_CORES].prepared.language or ""
         for repeat in range(self._repeats):
             for name in rotated(list(contenders), self._measured + repeat):
                 pair, decoding, window = contenders[name]
@@ -145,7 +147,7 @@ class DrafterBench:
         """That of all models of a row; None where nobody can tell."""
         total = 0
         for model, source in zip(row.models, prepared.sources, strict=True):
-            size = extra_bytes(model, source.audio, prepared.language, self.target)
+            size = extra_bytes(model, source.audio, prepared.language or "", self.target)
             if size is None:
                 return None
             total += size

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Task = Literal["transcribe", "translate"]
+Task = Literal["transcribe", "translate", "ask"]
+"""ask: answer a question about what is said."""
+SpeechTask = Literal["transcribe", "translate"]
+"""A task that needs no question."""
 UsedMethod = Literal[
     "as2d",
     "target-only",
@@ -30,12 +33,17 @@ SAMPLE_RATE = 16_000
 class Instruction:
     """What a model is asked to do with one window of audio.
 
-    `language` is an ISO 639-1 code as the model's capability table lists it; a model that detects languages may be
-    asked with None where a contract says so, otherwise it is resolved.
+    `language` is the one spoken, an ISO 639-1 code as the model's capability table lists it; a model that detects
+    languages may be asked with None where a contract says so, otherwise it is resolved. `to` is the language of a
+    translation (None: the model's first), `question` what is asked, and `context` text that helps to hear, such as
+    names.
     """
 
     task: Task = "transcribe"
     language: str | None = None
+    to: str | None = None
+    question: str | None = None
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,7 @@ class Event(Commit):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to answer a request.
+    """How to answer a request; `language` to `context` as in `Instruction`.
 
     `budget` caps the candidates a round (0…24; None: the configured one); specasr and as2d-without-budget have a rule
     of their own instead. `batch` is how many tokens a drafter that runs beside the target publishes together: each
@@ -92,6 +100,9 @@ class Options:
     method: Method = "auto"
     language: str | None = None
     task: Task = "transcribe"
+    to: str | None = None
+    question: str | None = None
+    context: str = ""
     budget: int | None = None
     batch: Literal["word"] | int = "word"
     any_language: bool = False

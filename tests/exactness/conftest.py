@@ -111,7 +111,9 @@ def prepare(
 
     def prepared(path: Path) -> PreparedRecording:
         with Recording(path) as recording:
-            windows = tuple(pair.prepare(window, None, any_language=True) for window in recording.windows)
+            windows = tuple(
+                pair.prepare(window, Instruction(), any_language=True) for window in recording.windows
+            )
             return PreparedRecording(windows, recording.samples, recording.warnings)
 
     return prepared

@@ -305,7 +305,7 @@ def test_methods_that_take_turns_are_replayed_as_they_run(
     window = record(models, models.hear("clip", speech, "en", "transcribe"))
     simulator = Simulator(window, models.provenance("c", "transcribe"), flat_costs())
     pair = Pair(models.target, [lambda: cast(AudioModel, models.drafters["self"])], 2)
-    prepared = pair.prepare(speech, "en", any_language=False)
+    prepared = pair.prepare(speech, Instruction(language="en"), any_language=False)
     for method, budget in product(IN_TURN, (1, 4, 7)):
         decoding = Decoding(method, budget, "word", any_language=False)
         native = list(run_window(pair, prepared, ENGLISH, decoding, Event()))

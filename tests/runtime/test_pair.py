@@ -37,7 +37,7 @@ def test_a_pair_may_have_no_drafter(target: AudioModel) -> None:
     pair = Pair(target, None, 2)
     assert not pair.has_drafter
     assert pair.sources == ()
-    assert pair.prepare(WINDOW, "en", any_language=True).sources == ()
+    assert pair.prepare(WINDOW, Instruction(language="en"), any_language=True).sources == ()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_drafter_drafts_what_it_can(
 def test_a_prepared_window_keeps_its_place_and_the_detected_language(
     target: AudioModel, toy: ToyFactory
 ) -> None:
-    prepared = Pair(target, lambda: toy("hi"), 2).prepare(WINDOW, None, any_language=False)
+    prepared = Pair(target, lambda: toy("hi"), 2).prepare(WINDOW, Instruction(), any_language=False)
     assert (prepared.start, prepared.end, prepared.language) == (8000, 24_000, "de")
     assert prepared.sources == (PreparedSource(),)
 
@@ -67,7 +67,9 @@ def test_a_prepared_window_keeps_its_place_and_the_detected_language(
 def test_a_window_is_prepared_for_a_drafter_that_will_draft(
     target: AudioModel, toy: ToyFactory, language: str, any_language: bool, drafts: bool
 ) -> None:
-    prepared = Pair(target, lambda: toy("hi"), 2).prepare(WINDOW, language, any_language=any_language)
+    prepared = Pair(target, lambda: toy("hi"), 2).prepare(
+        WINDOW, Instruction(language=language), any_language=any_language
+    )
     assert (prepared.sources[0].audio is not None) is drafts
 
 
@@ -75,7 +77,9 @@ def test_a_drafter_that_cannot_encode_is_left_out(target: AudioModel, toy: ToyFa
     def fail() -> None:
         raise MemoryError("no room")
 
-    prepared = Pair(target, lambda: toy("hi", on_prepare=fail), 2).prepare(WINDOW, "en", any_language=False)
+    prepared = Pair(target, lambda: toy("hi", on_prepare=fail), 2).prepare(
+        WINDOW, Instruction(language="en"), any_language=False
+    )
     assert prepared.sources == (PreparedSource(fault="MemoryError: no room"),)
 
 

@@ -94,7 +94,7 @@ def draft(
     requests: Requests = SimpleQueue()
 
     def work(buffer: CandidateBuffer, stop: Event) -> None:
-        prepared = source.prepare(SAMPLES, no_encoding, 1)
+        prepared = source.prepare(SAMPLES, no_encoding, 1, Instruction())
         asked = requests if committed else None
         source.draft(prepared, Job(instruction, target, "word", asked, buffer, stop))
 
@@ -141,18 +141,18 @@ def test_a_source_drafts_what_it_can(
 def test_a_drafter_with_an_encoder_waits_for_nobody(toy: ToyFactory) -> None:
     source = DrafterSource(toy("hi"))
     assert not source.waits(Instruction(language=None))
-    assert source.prepare(SAMPLES, no_encoding, 1).samples == len(SAMPLES)
+    assert source.prepare(SAMPLES, no_encoding, 1, Instruction()).samples == len(SAMPLES)
 
 
 def test_a_drafter_without_encoder_waits_for_the_target_s(toy: ToyFactory) -> None:
     source = source_of(Sharing(toy("hi")))
     assert source.waits(ENGLISH)
-    assert source.prepare(SAMPLES, lambda: "encoded", 1) == ("shared", "encoded")
+    assert source.prepare(SAMPLES, lambda: "encoded", 1, Instruction()) == ("shared", "encoded")
 
 
 def test_a_recogniser_needs_the_samples_and_a_language() -> None:
     source = RecogniserSource(Parrot(""))
-    assert source.prepare(SAMPLES, no_encoding, 1) is SAMPLES
+    assert source.prepare(SAMPLES, no_encoding, 1, Instruction()) is SAMPLES
     assert source.waits(Instruction(language=None))
     assert not source.waits(ENGLISH)
 
@@ -202,7 +202,7 @@ def test_half_a_character_at_the_end_is_left_out(toy: ToyFactory) -> None:
 def test_an_audio_model_writes_on_from_a_text_and_a_recogniser_does_not(toy: ToyFactory) -> None:
     vocabulary = toy("").vocabulary
     source = DrafterSource(toy("One two three"))
-    prepared = source.prepare(SAMPLES, no_encoding, 1)
+    prepared = source.prepare(SAMPLES, no_encoding, 1, Instruction())
     draft = source.open(prepared, ENGLISH, vocabulary, 1).draft(tuple(b"One "), 3, lambda _: False)
     assert bytes(draft.tokens) == b"two"
     with pytest.raises(

@@ -65,7 +65,7 @@ def decode(
     pair = Pair(target, [partial(_same, model) for model in models], cores, drafter_cores)
     window: SpeechWindow | PreparedWindow = SPEECH
     if prepared:
-        window = pair.prepare(SPEECH, "en", any_language=any_language)
+        window = pair.prepare(SPEECH, Instruction(language="en"), any_language=any_language)
     decoding = Decoding(method, budget, batch, any_language, resync)
     commits, record = drained(run_window(pair, window, instruction, decoding, Event()))
     assert record.commits == tuple(commits)
@@ -138,7 +138,7 @@ def test_a_detected_language_decides_who_drafts(toy: ToyFactory, prepared: bool)
     detected = Instruction("transcribe", None)
     pair = Pair(target, lambda: toy(TEXT), threads=2)
     for any_language in (False, True):
-        window = pair.prepare(SPEECH, None, any_language=any_language) if prepared else SPEECH
+        window = pair.prepare(SPEECH, Instruction(), any_language=any_language) if prepared else SPEECH
         decoding = Decoding("as2d", 7, "word", any_language)
         _, record = drained(run_window(pair, window, detected, decoding, Event()))
         assert record.language == "de"
@@ -443,7 +443,10 @@ def test_sources_that_wait_for_the_target_leave_it_their_cores(
 
 def test_a_preparation_has_samples_only_for_a_recogniser(target: AudioModel, toy: ToyFactory) -> None:
     pair = Pair(target, [Parrot, lambda: toy(TEXT)], threads=2)
-    audio = [source.audio for source in pair.prepare(SPEECH, "en", any_language=False).sources]
+    audio = [
+        source.audio
+        for source in pair.prepare(SPEECH, Instruction(language="en"), any_language=False).sources
+    ]
     assert audio[0] is SPEECH.samples
     assert audio[1] is not None
     assert not isinstance(audio[1], np.ndarray)
@@ -451,7 +454,9 @@ def test_a_preparation_has_samples_only_for_a_recogniser(target: AudioModel, toy
 
 @pytest.mark.parametrize("sources", [0, 1, 3])
 def test_a_preparation_of_another_pair_may_be_used(target: AudioModel, toy: ToyFactory, sources: int) -> None:
-    window = Pair(target, lambda: toy(TEXT), threads=2).prepare(SPEECH, "en", any_language=False)
+    window = Pair(target, lambda: toy(TEXT), threads=2).prepare(
+        SPEECH, Instruction(language="en"), any_language=False
+    )
     pair = Pair(target, [lambda: toy(TEXT)] * sources, threads=2)
     _, record = drained(run_window(pair, window, ENGLISH, Decoding("as2d", 7, "word", False), Event()))
     assert text_of(record) == TEXT
@@ -565,7 +570,7 @@ def test_in_a_language_that_the_drafter_lacks_the_target_is_alone_in_every_metho
     target = toy(unhurried, languages=("de", "en"))
     pair = Pair(target, lambda: toy(TEXT), threads=2)
     for any_language in (False, True):
-        window = pair.prepare(SPEECH, None, any_language=any_language) if prepared else SPEECH
+        window = pair.prepare(SPEECH, Instruction(), any_language=any_language) if prepared else SPEECH
         decoding = Decoding(method, 7, "word", any_language)
         _, record = drained(run_window(pair, window, Instruction("transcribe", None), decoding, Event()))
         assert text_of(record) == TEXT
@@ -623,7 +628,7 @@ def test_methods_that_write_on_use_the_chosen_one_of_several_sources(
     pair = Pair(target, [lambda: toy("nothing of that"), lambda: toy(TEXT)], 2)
     for method in ONE_SOURCE:
         decoding = Decoding(method, 7, "word", False, chosen=lambda _: frozenset({1}))
-        for window in (SPEECH, pair.prepare(SPEECH, "en", any_language=False)):
+        for window in (SPEECH, pair.prepare(SPEECH, Instruction(language="en"), any_language=False)):
             _, record = drained(run_window(pair, window, ENGLISH, decoding, Event()))
             assert text_of(record) == TEXT
             assert [source.drafted for source in record.sources] == [False, True]

@@ -21,7 +21,7 @@ from as2d.errors import (
     UnsupportedError,
 )
 from as2d.models.contract import AudioModel
-from as2d.records import METHODS, SAMPLE_RATE, UsedMethod
+from as2d.records import METHODS, SAMPLE_RATE, Instruction, UsedMethod
 from as2d.runtime.pair import SpeechWindow
 from as2d.session import PreparedRecording, Session
 
@@ -36,7 +36,9 @@ def recording(target: AudioModel, drafter: AudioModel | None = None) -> Prepared
     with Session(target, drafter, threads=2) as session:
         (window,) = (
             session._pair.prepare(
-                SpeechWindow(0, np.zeros(SAMPLE_RATE, np.float32)), "en", any_language=False
+                SpeechWindow(0, np.zeros(SAMPLE_RATE, np.float32)),
+                Instruction(language="en"),
+                any_language=False,
             ),
         )
     return PreparedRecording((window,), SAMPLE_RATE, ())

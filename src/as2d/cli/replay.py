@@ -20,7 +20,7 @@ from as2d.profiling.costs import Costs as ProfileCosts
 from as2d.profiling.plan import splits
 from as2d.profiling.profile import Profile, load_profile
 from as2d.profiling.subjects import SELF, load_subjects
-from as2d.records import Task, UsedMethod
+from as2d.records import SpeechTask, Task, UsedMethod
 from as2d.replay import trace_file
 from as2d.replay.check import Observed, agreements, observe
 from as2d.replay.configuration import REPLAYED, Configuration
@@ -62,7 +62,7 @@ _Drafter = Annotated[
 ]
 _Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
 _Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
-_TaskOption = Annotated[Task, typer.Option("--task", help="translate: English text, whatever is spoken.")]
+_TaskOption = Annotated[SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 
 

@@ -15,7 +15,7 @@ from as2d.cli.report import details, notices, say, saying_what_is_logged, summar
 from as2d.decoding.methods import TRAITS
 from as2d.errors import AudioError, InputError
 from as2d.models.whisper.model import TargetPrecision
-from as2d.records import Method, Result, Task
+from as2d.records import Method, Result, SpeechTask
 from as2d.runtime.cores import available_cores, split_cores
 from as2d.session import DEFAULT_DRAFTER, DEFAULT_MODEL, Session
 from as2d.session.session import OptionFields
@@ -46,7 +46,7 @@ _Budget = Annotated[
 ]
 _Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
 _Language = Annotated[str | None, typer.Option(help="The language spoken (en, french). Without: detected.")]
-_Task = Annotated[Task, typer.Option(help="translate: English text, whatever is spoken.")]
+_Task = Annotated[SpeechTask, typer.Option(help="translate: English text, whatever is spoken.")]
 _Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Configuration = Annotated[
     Path | None,

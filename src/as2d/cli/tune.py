@@ -28,7 +28,7 @@ from as2d.profiling.check import check
 from as2d.profiling.costs import Costs
 from as2d.profiling.profile import Profile, load_profile
 from as2d.profiling.subjects import load_subjects
-from as2d.records import Task
+from as2d.records import SpeechTask
 from as2d.replay import trace_file
 from as2d.replay.configuration import Configuration
 from as2d.replay.costs import Contended
@@ -72,7 +72,7 @@ _Traces = Annotated[
 _HalfOption = Annotated[
     Half | None, typer.Option("--half", help="Tune on this half of the clips, and test on the other.")
 ]
-_TaskOption = Annotated[Task, typer.Option("--task", help="translate: English text, whatever is spoken.")]
+_TaskOption = Annotated[SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")]
 _Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Explain = Annotated[
     bool, typer.Option("--explain", help="Why: more tables, and a picture beside the file (extra bench).")
@@ -140,7 +140,7 @@ class _Wanted:
     kinds: str | None
     languages: str | None
     seed: int
-    task: Task
+    task: SpeechTask
 
     @property
     def selection(self) -> Selection:

@@ -62,9 +62,9 @@ class LazySource:
         """Whether it has nothing to do before the target has encoded a window."""
         return self.loaded().waits(instruction)
 
-    def prepare(self, samples: Float32, encoded: Encoded, threads: int) -> Any:
+    def prepare(self, samples: Float32, encoded: Encoded, threads: int, instruction: Instruction) -> Any:
         """Encode one window."""
-        return self.loaded().prepare(samples, encoded, threads)
+        return self.loaded().prepare(samples, encoded, threads, instruction)
 
     def draft(self, prepared: Any, job: Job) -> None:
         """Publish until there is no more to say."""

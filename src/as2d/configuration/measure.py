@@ -137,7 +137,7 @@ def _measured(
     # A source that hangs does so in a thread of its own here, where it is found out.
     unprepared = _alternated(groups, lambda group: run(window, group).total_ms, _TRANSCRIPTIONS)
     everybody = frozenset[int]().union(*groups)
-    prepared = pair.prepare(window, clip.instruction.language, any_language=False, chosen=lambda _: everybody)
+    prepared = pair.prepare(window, clip.instruction, any_language=False, chosen=lambda _: everybody)
     decoded = _alternated(groups, lambda group: run(prepared, group).record.decode_ms, _DECODES)
     for group in groups:
         # The first transcription opens what the second finds open, so that their median says little.

@@ -12,8 +12,9 @@ DEFAULT_BUDGET = 7
 MARGIN = 0.05
 """What drafting must take off the target's time to be chosen: a few clips say no more than that."""
 
-Kind = Literal["english", "other", "translation"]
-"""What is measured: transcribing English and transcribing any other language, which is German, and translating."""
+Kind = Literal["english", "other", "translation", "question"]
+"""What is measured: transcribing English and transcribing any other language, which is German, and translating.
+Questions are not measured: the models that come with as2d answer none."""
 
 
 class Times(NamedTuple):
@@ -76,8 +77,8 @@ def describe(evidence: Evidence, names: Sequence[str]) -> str:
 
 
 def _kinds(instruction: Instruction) -> tuple[Kind, ...]:
-    if instruction.task == "translate":
-        return ("translation",)
+    if instruction.task != "transcribe":
+        return ("translation",) if instruction.task == "translate" else ("question",)
     transcribing: dict[str | None, tuple[Kind, ...]] = {None: ("english", "other"), "en": ("english",)}
     return transcribing.get(instruction.language, ("other",))
 

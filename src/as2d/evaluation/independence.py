@@ -214,7 +214,7 @@ def _pairs_of(
     chosen = sorted(random.sample(places, min(wanted, len(places))))
     if not chosen:
         return
-    heard = drafter.prepare(window.samples, lambda: prepared, threads)
+    heard = drafter.prepare(window.samples, lambda: prepared, threads, instruction)
     writer = drafter.open(heard, instruction, target.vocabulary, threads)
     stream = _free_stream(writer)
     cursors = _cursors(transcript, stream.tokens, target.vocabulary)
@@ -230,9 +230,9 @@ def _pairs_of(
         )
 
 
-def _language(window: ProbeWindow, target: AudioModel, prepared: Any, threads: int) -> str:
+def _language(window: ProbeWindow, target: AudioModel, prepared: Any, threads: int) -> str | None:
     if window.language in target.capabilities.languages:
-        return str(window.language)
+        return window.language
     return target.detect_language(prepared, threads)
 
 

@@ -80,11 +80,16 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a model can be asked for; anything else is refused."""
+    """What a model can be asked for; anything else is refused.
+
+    `translates_to` are the languages of its translations, the usual one first; `context` says whether it takes any.
+    """
 
     languages: tuple[str, ...]
     tasks: tuple[Task, ...]
     detects_language: bool
+    translates_to: tuple[str, ...] = ()
+    context: bool = False
 
 
 class PreparedAudio(Protocol):
@@ -121,8 +126,8 @@ class AudioModel(Protocol):
     def prepare(self, samples: NDArray[np.float32], threads: int) -> Any:
         """Encode one window of mono audio at 16 kHz."""
 
-    def detect_language(self, prepared: Any, threads: int) -> str:
-        """The most probable language of the prepared audio."""
+    def detect_language(self, prepared: Any, threads: int) -> str | None:
+        """The most probable language of the prepared audio; None from a model that needs not know and does not say."""
 
     def check(self, instruction: Instruction) -> Instruction:
         """The instruction in the model's own terms; UnsupportedError for a language or task that it lacks."""
@@ -140,3 +145,31 @@ class SharesEncoder(Protocol):
 
     def share(self, prepared: Any) -> Any:
         """What this model opens decoders on, made of the target's prepared audio, which it leaves unchanged."""
+
+
+@runtime_checkable
+class ReadsContext(Protocol):
+    """A model whose prompt has words of the instruction before the audio: what it has prepared is good for those alone.
+
+    A model that is none of these prepares audio for every instruction.
+    """
+
+    def prefix(self, instruction: Instruction) -> str:
+        """The words before the audio. They do not depend on the language, which may not be known yet."""
+
+    def prepare_after(self, prefix: str, samples: NDArray[np.float32], threads: int) -> Any:
+        """Like `prepare`, which is the same after the empty prefix."""
+
+
+def prefix_of(model: AudioModel, instruction: Instruction) -> str:
+    """What of the instruction the model's prepared audio depends on."""
+    return model.prefix(instruction) if isinstance(model, ReadsContext) else ""
+
+
+def prepare_for(
+    model: AudioModel, instruction: Instruction, samples: NDArray[np.float32], threads: int
+) -> Any:
+    """Encode one window of mono audio at 16 kHz so that `open` accepts it with the instruction."""
+    if isinstance(model, ReadsContext):
+        return model.prepare_after(model.prefix(instruction), samples, threads)
+    return model.prepare(samples, threads)

@@ -73,7 +73,7 @@ class Models:
             source = source_of(model)
             if source.can_draft(instruction):
                 start = now_ms()
-                audio = source.prepare(speech.samples, lambda: encoded, DRAFTER_CORES)
+                audio = source.prepare(speech.samples, lambda: encoded, DRAFTER_CORES, instruction)
                 drafters[name] = Encoded(audio, now_ms() - start)
         return Heard(window, len(speech.samples) / SAMPLE_RATE, instruction, target, drafters)
 

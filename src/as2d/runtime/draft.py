@@ -50,10 +50,15 @@ class Manner(NamedTuple):
 class Draft:
     """One producer for one window. It encodes at once and drafts as soon as the instruction is resolved."""
 
-    def __init__(self, source: Source, window: SpeechWindow | PreparedSource, manner: Manner) -> None:
+    def __init__(
+        self, source: Source, window: SpeechWindow | PreparedSource, manner: Manner, instruction: Instruction
+    ) -> None:
+        """The instruction's language need not be known yet."""
         self.buffer = CandidateBuffer()
         self._inbox = _Inbox(SimpleQueue(), SimpleQueue(), SimpleQueue() if manner.resync else None)
-        self._producer = Producer(partial(_draft, source, window, manner, self._inbox), self.buffer)
+        self._producer = Producer(
+            partial(_draft, source, window, manner, instruction, self._inbox), self.buffer
+        )
         self.done_at = perf_counter()
         self.fault: str | None = None
 
@@ -164,6 +169,7 @@ def _draft(
     source: Source,
     window: SpeechWindow | PreparedSource,
     manner: Manner,
+    unresolved: Instruction,
     inbox: _Inbox,
     buffer: CandidateBuffer,
     stop: Event,
@@ -171,7 +177,8 @@ def _draft(
     """What the producer does. It is no method, so that no cycle keeps a window's arrays alive."""
     with suppress(_DismissedError):
         if isinstance(window, SpeechWindow):
-            prepared = source.prepare(window.samples, partial(_taken, inbox.encoded), manner.threads)
+            encoded = partial(_taken, inbox.encoded)
+            prepared = source.prepare(window.samples, encoded, manner.threads, unresolved)
         else:
             prepared = window.audio
         instruction = _taken(inbox.instruction)

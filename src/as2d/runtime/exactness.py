@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from as2d.engines.onnxruntime import cpu_fingerprint
 from as2d.models.cache import cache_key, cached
-from as2d.models.contract import AudioModel, Decoder
+from as2d.models.contract import AudioModel, Decoder, prepare_for
 from as2d.records import SAMPLE_RATE, Instruction
 
 MAX_BUDGET = 24
@@ -46,8 +46,8 @@ def probe(model: AudioModel, thread_counts: Sequence[int]) -> list[tuple[int, in
     """
     random = np.random.default_rng(0)
     samples = random.standard_normal(_SECONDS * SAMPLE_RATE).astype(np.float32) * np.float32(0.1)
-    prepared = model.prepare(samples, max(thread_counts))
-    instruction = Instruction(model.capabilities.tasks[0], model.capabilities.languages[0])
+    instruction = Instruction(model.capabilities.tasks[0], next(iter(model.capabilities.languages), None))
+    prepared = prepare_for(model, instruction, samples, max(thread_counts))
     tokens = random.integers(0, model.vocabulary.size, max(_STARTS) + max(WIDTHS)).tolist()
 
     def opened() -> Decoder:

@@ -1,14 +1,14 @@
 """A target and its sources, assembled for this machine."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.models.contract import AudioModel
+from as2d.models.contract import AudioModel, prefix_of, prepare_for
 from as2d.models.recognisers.contract import Recogniser
 from as2d.records import Instruction
 from as2d.runtime.cores import split_cores
@@ -49,14 +49,16 @@ class PreparedSource(NamedTuple):
 class PreparedWindow:
     """A window from sample `start` to `end`, encoded by the target and, in the pair's order, by its sources.
 
-    `language` is the detected one.
+    `language` is the detected one, None where the target does not say. `prefix` is what the target has read before the
+    audio (`ReadsContext`).
     """
 
     start: int
     end: int
     target: Any
-    language: str
+    language: str | None
     sources: tuple[PreparedSource, ...] = ()
+    prefix: str = ""
 
 
 class Pair:
@@ -93,23 +95,32 @@ class Pair:
         return is_exact(self.target, self.cores.counts(len(self._loads)))
 
     def prepare(
-        self, window: SpeechWindow, language: str | None, *, any_language: bool, chosen: Chosen | None = None
+        self,
+        window: SpeechWindow,
+        instruction: Instruction,
+        *,
+        any_language: bool,
+        chosen: Chosen | None = None,
     ) -> PreparedWindow:
-        """Encode a window with all models in turn, each on all cores; without a language, detect it.
+        """Encode a window with all models in turn, each on all cores; without a language, detect it. It serves all
+        tasks.
 
         Of the sources, those that are `chosen` for any task (None: all) and speak the language, or `any_language`.
         """
         threads = self.cores.alone
-        target = self.target.prepare(window.samples, threads)
-        language = language or self.target.detect_language(target, threads)
-        tasks = [Instruction(task, language) for task in self.target.capabilities.tasks]
+        target = prepare_for(self.target, instruction, window.samples, threads)
+        language = instruction.language or self.target.detect_language(target, threads)
+        tasks = [
+            replace(instruction, task=task, language=language) for task in self.target.capabilities.tasks
+        ]
 
         def prepared(index: int, source: Source) -> PreparedSource:
             drafts = [task for task in tasks if chosen is None or index in chosen(task)]
             return self._prepare_source(source, window, target, drafts, any_language=any_language)
 
         sources = tuple(prepared(index, source) for index, source in enumerate(self.sources))
-        return PreparedWindow(window.start, window.end, target, language, sources)
+        prefix = prefix_of(self.target, instruction)
+        return PreparedWindow(window.start, window.end, target, language, sources, prefix)
 
     def _prepare_source(
         self,
@@ -122,8 +133,9 @@ class Pair:
     ) -> PreparedSource:
         """A source that fails is left out, and its fault kept: an answer never depends on it."""
         try:
-            if not any(any_language or source.can_draft(instruction) for instruction in drafts):
+            can = [asked for asked in drafts if any_language or source.can_draft(asked)]
+            if not can:
                 return PreparedSource()
-            return PreparedSource(source.prepare(window.samples, lambda: target, self.cores.alone))
+            return PreparedSource(source.prepare(window.samples, lambda: target, self.cores.alone, can[0]))
         except Exception as error:  # whatever a drafter does, the target answers
             return PreparedSource(fault=f"{type(error).__name__}: {error}")

@@ -1,6 +1,7 @@
 """What can draft a window beside the target: a smaller audio model, or a recogniser that gives text."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Event
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -14,7 +15,7 @@ from as2d.drafting.producer import free_run
 from as2d.drafting.publication import BatchSize, Publisher
 from as2d.drafting.resync import Requests, draft_and_resync
 from as2d.errors import InputError
-from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary
+from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary, prepare_for
 from as2d.models.recognisers.contract import Recogniser
 from as2d.records import Instruction
 
@@ -49,8 +50,8 @@ class Source(Protocol):
     def waits(self, instruction: Instruction) -> bool:
         """Whether it has nothing to do before the target has encoded a window. The language may be unknown."""
 
-    def prepare(self, samples: Float32, encoded: Encoded, threads: int) -> Any:
-        """Encode one window of mono audio at 16 kHz on that many cores."""
+    def prepare(self, samples: Float32, encoded: Encoded, threads: int, instruction: Instruction) -> Any:
+        """Encode one window of mono audio at 16 kHz on that many cores. The instruction's language may be unknown."""
 
     def draft(self, prepared: Any, job: Job) -> None:
         """Publish until there is no more to say or the job is stopped."""
@@ -79,18 +80,17 @@ class DrafterSource:
 
     def can_draft(self, instruction: Instruction) -> bool:
         """Whether the model is capable of it."""
-        known = self._model.capabilities
-        return instruction.language in known.languages and instruction.task in known.tasks
+        return _can(self._model, instruction)
 
     def waits(self, instruction: Instruction) -> bool:  # noqa: ARG002 (it encodes in any language)
         """Whether it shares the target's encoder."""
         return isinstance(self._model, SharesEncoder)
 
-    def prepare(self, samples: Float32, encoded: Encoded, threads: int) -> Any:
+    def prepare(self, samples: Float32, encoded: Encoded, threads: int, instruction: Instruction) -> Any:
         """What the model opens decoders on."""
         if isinstance(self._model, SharesEncoder):
             return self._model.share(encoded())
-        return self._model.prepare(samples, threads)
+        return prepare_for(self._model, instruction, samples, threads)
 
     def draft(self, prepared: Any, job: Job) -> None:
         """Free-run from nothing, and from the committed text where the job's requests say it."""
@@ -135,7 +135,7 @@ class RecogniserSource:
         """Whether the language is not known: it is detected behind the target's encoder."""
         return instruction.language is None
 
-    def prepare(self, samples: Float32, encoded: Encoded, threads: int) -> Any:  # noqa: ARG002 (it hears samples)
+    def prepare(self, samples: Float32, *_: object) -> Any:
         """The samples themselves."""
         return samples
 
@@ -158,9 +158,20 @@ class RecogniserSource:
         )
 
 
+def _can(model: AudioModel, instruction: Instruction) -> bool:
+    """Whether it is in the model's capability table; a language that nobody knows is in every one."""
+    known = model.capabilities
+    return (
+        instruction.task in known.tasks
+        and instruction.language in (None, *known.languages)
+        and (instruction.task != "translate" or instruction.to in (None, *known.translates_to))
+    )
+
+
 def _speakable(instruction: Instruction, drafter: AudioModel) -> Instruction:
     """The instruction, with the drafter's own language and task where it lacks the ones asked for."""
     known = drafter.capabilities
-    task = instruction.task if instruction.task in known.tasks else known.tasks[0]
-    language = instruction.language if instruction.language in known.languages else known.languages[0]
-    return Instruction(task, language)
+    spoken = instruction.language if instruction.language in known.languages else known.languages[0]
+    if _can(drafter, replace(instruction, language=spoken)):
+        return replace(instruction, language=spoken)
+    return Instruction(known.tasks[0], spoken)

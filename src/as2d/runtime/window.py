@@ -1,7 +1,7 @@
 """Decode one window, and record what it cost."""
 
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 from time import perf_counter
@@ -18,7 +18,7 @@ from as2d.decoding.stop import StopRules
 from as2d.decoding.target_only import decode_alone
 from as2d.drafting.publication import BatchSize
 from as2d.errors import CancelledError, InputError
-from as2d.models.contract import Decoder
+from as2d.models.contract import Decoder, prefix_of, prepare_for
 from as2d.records import Commit, Instruction, UsedMethod
 from as2d.runtime.draft import Draft, Drafts, Manner
 from as2d.runtime.pair import Chosen, Pair, PreparedSource, PreparedWindow, SpeechWindow
@@ -70,7 +70,7 @@ class WindowRecord:
 
     start: int
     end: int
-    language: str
+    language: str | None
     commits: tuple[Commit, ...]
     encode_ms: float
     decode_ms: float
@@ -98,10 +98,11 @@ def run_window(
     """Give out the commits of one window as they come, and return its record.
 
     An instruction without language has it detected. Raises CancelledError once `cancelled` is set, at the next
-    commit, and InputError for several sources where the method has one. However the generator ends, the producers have
-    been stopped by then.
+    commit, and InputError for a window that was prepared for another context, and for several sources where the method
+    has one. However the generator ends, the producers have been stopped by then.
     """
     if isinstance(window, PreparedWindow):
+        _check_prefix(pair, window, instruction)
         instruction = _resolved(instruction, window)
     with _start_drafts(pair, window, instruction, decoding) as drafts:
         arrived = perf_counter()
@@ -138,8 +139,15 @@ class _Opened(NamedTuple):
     rules: StopRules
 
 
+def _check_prefix(pair: Pair, window: PreparedWindow, instruction: Instruction) -> None:
+    if window.prefix != prefix_of(pair.target, instruction):
+        raise InputError(
+            "the audio was prepared for another context, which comes before it; prepare it again"
+        )
+
+
 def _resolved(instruction: Instruction, prepared: PreparedWindow) -> Instruction:
-    return Instruction(instruction.task, instruction.language or prepared.language)
+    return replace(instruction, language=instruction.language or prepared.language)
 
 
 def _speakers(pair: Pair, instruction: Instruction, decoding: Decoding) -> frozenset[int]:
@@ -164,7 +172,7 @@ def _start_drafts(
     manner = Manner(pair.target.vocabulary, decoding.batch, pair.cores.drafter, resync)
     drafts = Drafts(
         {
-            index: Draft(pair.sources[index], part, manner)
+            index: Draft(pair.sources[index], part, manner, instruction)
             for index, part in _parts(pair, window).items()
             if index in speakers
         }
@@ -201,10 +209,11 @@ def _prepared(
         return _prepared_in_turn(pair, window, instruction, decoding)
     busy = sum(not pair.sources[index].waits(instruction) for index in drafts.wanted)
     threads = pair.cores.cores_for(busy)
-    target = pair.target.prepare(window.samples, threads)
+    target = prepare_for(pair.target, instruction, window.samples, threads)
     drafts.hear(target)
     language = instruction.language or pair.target.detect_language(target, threads)
-    return PreparedWindow(window.start, window.end, target, language)
+    prefix = prefix_of(pair.target, instruction)
+    return PreparedWindow(window.start, window.end, target, language, prefix=prefix)
 
 
 def _prepared_in_turn(
@@ -215,7 +224,7 @@ def _prepared_in_turn(
     def chosen(asked: Instruction) -> frozenset[int]:
         return _speakers(pair, asked, decoding) if asked.task == instruction.task else frozenset()
 
-    return pair.prepare(window, instruction.language, any_language=decoding.any_language, chosen=chosen)
+    return pair.prepare(window, instruction, any_language=decoding.any_language, chosen=chosen)
 
 
 def _open(pair: Pair, prepared: PreparedWindow, instruction: Instruction, *, drafting: int) -> _Opened:

@@ -86,7 +86,7 @@ def _drafter_warnings(records: Sequence[WindowRecord], method: Method) -> list[s
     ]
     silent = [record.language for record in records if not (record.drafted or record.faults)]
     if method not in ("auto", "target-only") and silent:
-        languages = ", ".join(dict.fromkeys(silent))
+        languages = ", ".join(dict.fromkeys(language or "an unknown language" for language in silent))
         faults.append(f"no drafter for {languages}: the target decoded windows alone ({len(silent)})")
     return list(dict.fromkeys(faults))
 

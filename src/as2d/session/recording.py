@@ -7,7 +7,7 @@ from typing import Self
 
 from as2d.audio import AudioInput, AudioStream, open_audio, windows
 from as2d.errors import CancelledError
-from as2d.records import SAMPLE_RATE
+from as2d.records import SAMPLE_RATE, Instruction
 from as2d.runtime.pair import Chosen, Pair, PreparedWindow, SpeechWindow
 
 
@@ -64,7 +64,7 @@ class Recording:
 def prepare_recording(
     pair: Pair,
     recording: Recording,
-    language: str | None,
+    instruction: Instruction,
     cancelled: Flag,
     *,
     any_language: bool,
@@ -78,5 +78,5 @@ def prepare_recording(
     for window in recording.windows:
         if cancelled.is_set():
             raise CancelledError("the preparation was cancelled")
-        prepared.append(pair.prepare(window, language, any_language=any_language, chosen=chosen))
+        prepared.append(pair.prepare(window, instruction, any_language=any_language, chosen=chosen))
     return PreparedRecording(tuple(prepared), recording.samples, recording.warnings)

@@ -34,6 +34,9 @@ class OptionFields(TypedDict, total=False):
     method: Method
     language: str | None
     task: Task
+    to: str | None
+    question: str | None
+    context: str
     budget: int | None
     batch: Literal["word"] | int
     any_language: bool
@@ -85,13 +88,18 @@ class Session:
         return tuple(source.name for source in self._selector.drafters.sources)
 
     def prepare(
-        self, audio: AudioInput, *, language: str | None = None, any_language: bool = False
+        self,
+        audio: AudioInput,
+        *,
+        language: str | None = None,
+        context: str = "",
+        any_language: bool = False,
     ) -> PreparedRecording:
-        """Encode audio with the target and the drafters, for any number of later requests.
+        """Encode audio with the target and the drafters, for any number of later requests, all with that context.
 
         Raises AudioError, UnsupportedError or ClosedError.
         """
-        language = check_options(self._selector, Options(language=language)).language
+        instruction = check_options(self._selector, Options(language=language, context=context))
         recording = Recording(audio)
         request: Request[PreparedRecording] = Request()
 
@@ -99,7 +107,7 @@ class Session:
             return prepare_recording(
                 self._pair,
                 recording,
-                language,
+                instruction,
                 request.cancelled,
                 any_language=any_language,
                 chosen=self._selector.to_prepare(request.cancelled),

@@ -1,13 +1,15 @@
 """Answer one request: window by window, commits out as they come."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from time import perf_counter
+from typing import get_args
 
 from as2d.configuration.selection import Selection, Selector
 from as2d.decoding.methods import TRAITS
 from as2d.errors import InputError
 from as2d.models.text import TextStream
-from as2d.records import METHODS, SAMPLE_RATE, Commit, Event, Instruction, Method, Options, Result
+from as2d.records import METHODS, SAMPLE_RATE, Commit, Event, Instruction, Method, Options, Result, Task
 from as2d.runtime.exactness import MAX_BUDGET
 from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
 from as2d.runtime.window import Decoding, WindowRecord, run_window
@@ -28,9 +30,22 @@ def check_options(selector: Selector, options: Options) -> Instruction:
     if options.method != "auto":
         _check_method(options)
         selector.check(options.method)
+    _check_task(options)
     if not isinstance(options.language, str | None):
         raise InputError(f"{options.language!r} is no language; use a code or name such as en or german")
-    return selector.target.check(Instruction(options.task, options.language))
+    return selector.target.check(
+        Instruction(options.task, options.language, options.to, options.question, options.context)
+    )
+
+
+def _check_task(options: Options) -> None:
+    """InputError for a task that there is not, and for what does not go with the task."""
+    if options.task not in get_args(Task):
+        raise InputError(f"there is no task {options.task!r}; use {', '.join(get_args(Task))}")
+    if (options.task == "ask") != bool(options.question and options.question.strip()):
+        raise InputError("the task ask needs a question, and a question the task ask; give both or neither")
+    if options.to is not None and options.task != "translate":
+        raise InputError(f"only translations are to a language; leave {options.to!r} out, or translate")
 
 
 def _check_method(options: Options) -> None:
@@ -87,7 +102,7 @@ def _known(instruction: Instruction, audio: Recording | PreparedRecording) -> In
     if instruction.language is None and isinstance(audio, PreparedRecording):
         languages = {window.language for window in audio.windows}
         if len(languages) == 1:
-            return Instruction(instruction.task, languages.pop())
+            return replace(instruction, language=languages.pop())
     return instruction
 
 

@@ -45,7 +45,7 @@ def kept_frames(samples: int) -> NDArray[np.int64]:
 
 def main() -> None:
     """Compute the golden values with 80 mel bins, and with 128 for one signal."""
-    from transformers import WhisperFeatureExtractor  # type: ignore[import-not-found] # not a dependency
+    from transformers import WhisperFeatureExtractor  # not needed but here
 
     golden = {}
     for name, samples in signals().items():

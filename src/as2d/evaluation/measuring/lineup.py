@@ -96,7 +96,7 @@ class Lineup:
 
     def prepare(self, window: SpeechWindow, language: str | None) -> Prepared:
         """Encode a window with every model, each once; without a language it is detected."""
-        ours = self._whole.prepare(window, language, any_language=False)
+        ours = self._whole.prepare(window, Instruction(language=language), any_language=False)
         heard = {peer.name: peer.prepare(window.samples) for peer in self._peers if not peer.fault}
         return Prepared(ours, heard)
 

@@ -84,7 +84,7 @@ class Runner:
             name,
             clip.name,
             clip.kind,
-            prepared.ours.language,
+            prepared.ours.language or "",
             speech.start / SAMPLE_RATE,
             speech.end / SAMPLE_RATE,
         )

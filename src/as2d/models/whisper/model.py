@@ -1,22 +1,27 @@
 """Whisper as an `AudioModel`: load, prepare, detect the language, open a decoder."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.errors import UnsupportedError
 from as2d.models.contract import Capabilities
 from as2d.models.whisper.build import DecoderPlan, WhisperParts, assemble
 from as2d.models.whisper.checkpoint import WhisperConfig
 from as2d.models.whisper.decoder import CrossAttention, WhisperDecoder
 from as2d.models.whisper.graph import HEAD_DIM
 from as2d.models.whisper.mel import log_mel
-from as2d.models.whisper.prompt import end_ids, normalise_language, output_limit, prompt_tokens
+from as2d.models.whisper.prompt import (
+    end_ids,
+    normalise_language,
+    output_limit,
+    prompt_tokens,
+    refuse_what_whisper_lacks,
+)
 from as2d.models.whisper.tokenizer import WhisperVocabulary
-from as2d.records import SAMPLE_RATE, Instruction, Task
+from as2d.records import SAMPLE_RATE, Instruction
 
 Float32 = NDArray[np.float32]
 
@@ -81,13 +86,10 @@ class WhisperModel:
 
     def check(self, instruction: Instruction) -> Instruction:
         """The instruction with Whisper's language code. UnsupportedError for a language or task that it lacks."""
-        if instruction.task not in get_args(Task):
-            raise UnsupportedError(
-                f"there is no task {instruction.task!r}; use {' or '.join(get_args(Task))}"
-            )
+        refuse_what_whisper_lacks(instruction)
         language = normalise_language(instruction.language) if instruction.language else None
-        checked = Instruction(instruction.task, language)
-        self._prompt(Instruction(instruction.task, language or self.capabilities.languages[0]))
+        checked = replace(instruction, language=language)
+        self._prompt(replace(checked, language=language or self.capabilities.languages[0]))
         return checked
 
     def open(self, prepared: WhisperPrepared, instruction: Instruction, threads: int) -> WhisperDecoder:
@@ -107,7 +109,10 @@ def _capabilities(config: WhisperConfig, vocabulary: WhisperVocabulary) -> Capab
     if not config.multilingual:
         return Capabilities(languages=("en",), tasks=("transcribe",), detects_language=False)
     return Capabilities(
-        tuple(sorted(vocabulary.languages)), ("transcribe", "translate"), detects_language=True
+        tuple(sorted(vocabulary.languages)),
+        ("transcribe", "translate"),
+        detects_language=True,
+        translates_to=("en",),
     )
 
 

@@ -155,6 +155,24 @@ def normalise_language(language: str) -> str:
     return code
 
 
+def refuse_what_whisper_lacks(instruction: Instruction) -> None:
+    """UnsupportedError for a task, a language to translate to, or a context that no Whisper model can be asked for."""
+    if instruction.task not in ("transcribe", "translate"):
+        raise UnsupportedError(
+            f"Whisper cannot {instruction.task}, only transcribe and translate; to ask about audio, name an audio "
+            "language model such as Qwen/Qwen2.5-Omni-3B"
+        )
+    if instruction.to is not None and normalise_language(instruction.to) != "en":
+        raise UnsupportedError(
+            f"Whisper translates to English only, not to {instruction.to!r}; leave that out, or name an audio language "
+            "model such as Qwen/Qwen2.5-Omni-3B"
+        )
+    if instruction.context:
+        raise UnsupportedError(
+            "Whisper takes no context here; leave it out, or name a model such as Qwen/Qwen3-ASR-0.6B"
+        )
+
+
 def prompt_tokens(
     vocabulary: WhisperVocabulary, *, multilingual: bool, instruction: Instruction
 ) -> tuple[int, ...]:
