@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from as2d.errors import MissingExtraError
 
-Extra = Literal["bench", "onnx-asr", "peers", "pocketsphinx", "sherpa-onnx"]
+Extra = Literal["bench", "hub", "onnx-asr", "peers", "pocketsphinx", "sherpa-onnx", "torch"]
 """Those that users install, as in `pip install "as2d[bench]"`."""
 
 

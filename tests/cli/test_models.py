@@ -1,8 +1,10 @@
 """`as2d models`."""
 
 import io
+import json
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -14,29 +16,35 @@ from as2d.cli import models
 from as2d.cli.models import app
 from as2d.errors import InputError, ModelNotFoundError
 from as2d.evaluation.corpora import Clip
-from as2d.models.store import KNOWN
+from as2d.models.store import KNOWN, OFFICIAL
+from as2d.models.whisper.calibrate import SpokenWindow
 from as2d.models.whisper.low_rank import Calibration
 from as2d.models.whisper.model import WhisperModel
+from as2d.records import SAMPLE_RATE
 
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AS2D_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
 def test_list_is_tab_separated_off_a_terminal() -> None:
     result = CliRunner().invoke(app, ["list"])
     assert result.exit_code == 0
     header, *rows = (line.split("\t") for line in result.stdout.splitlines())
-    assert header == ["name", "licence", "size", "installed", "packages"]
-    assert rows[0][:4] == ["whisper-base", "MIT", "145 MB", "yes"]
-    assert [row[0] for row in rows] == list(KNOWN)
+    assert header == ["name", "family", "licence", "size", "installed", "from"]
+    assert rows[0][:5] == ["whisper-base", "whisper", "MIT", "145 MB", "yes"]
+    assert ["Qwen/Qwen3-ASR-1.7B-hf", "qwen3_asr", "Apache-2.0", "4.7 GB", "no", "hub"] in rows
+    assert [row[0] for row in rows] == [*KNOWN, *OFFICIAL]
 
 
 def test_list_says_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "installed", lambda: ("whisper-base",))
-    rows = CliRunner().invoke(app, ["list"]).stdout.splitlines()[1:]
-    assert [row.split("\t")[3] for row in rows] == ["yes", "no"]
+    monkeypatch.setattr(models, "pulled", lambda: ("Qwen/Qwen3-ASR-0.6B-hf",))
+    rows = [row.split("\t") for row in CliRunner().invoke(app, ["list"]).stdout.splitlines()[1:]]
+    assert [row[0] for row in rows if row[4] == "yes"] == ["whisper-base", "Qwen/Qwen3-ASR-0.6B-hf"]
+    assert {row[4] for row in rows} == {"yes", "no"}
 
 
 def test_list_is_a_table_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,6 +64,15 @@ def test_path_prints_the_files(name: str, files: int) -> None:
     lines = result.stdout.splitlines()
     assert len(lines) == files
     assert all(Path(line).is_file() for line in lines)
+
+
+def test_path_of_a_hub_folder(tmp_path: Path) -> None:
+    empty = b"\x02" + bytes(7) + b"{}"
+    for name, content in (("config.json", b'{"model_type": "whisper"}'), ("model.safetensors", empty)):
+        (tmp_path / name).write_bytes(content)
+    result = CliRunner().invoke(app, ["path", str(tmp_path)])
+    names = ["config.json", "model.safetensors"]
+    assert result.stdout.splitlines() == [str(tmp_path / name) for name in names]
 
 
 def test_path_of_an_unknown_model_raises() -> None:
@@ -79,6 +96,27 @@ def test_calibrate_writes_a_calibration_that_loads(clips: Path, tmp_path: Path) 
     with np.load(out) as arrays:
         assert arrays["mean"].shape == (384,)
         assert arrays["covariance"].shape == (384, 384)
+
+
+@pytest.mark.usefixtures("_loaded")
+def test_calibrate_hears_what_is_cut_and_names_what_cannot_be_read(
+    passage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = json.loads((passage / "spoken_test-v1.1.json").read_text())
+    entries["data"].append({"paragraphs": [{"qas": [{"id": "gone", "question": "?", "answers": []}]}]})
+    (passage / "spoken_test-v1.1.json").write_text(json.dumps(entries))
+    heard: list[float] = []
+
+    def calibrate(_: WhisperModel, windows: Iterable[SpokenWindow]) -> Calibration:
+        heard.extend(len(window.samples) / SAMPLE_RATE for window in windows)
+        return Calibration.of(np.eye(4, dtype=np.float32))
+
+    monkeypatch.setattr(models, "calibrate", calibrate)
+    out = tmp_path / "head.npz"
+    result = CliRunner().invoke(app, ["calibrate", "whisper-tiny.en", str(passage), "--out", str(out)])
+    assert result.exit_code == 0
+    assert heard == [pytest.approx(11, abs=1)]  # both sentences, once
+    assert "warning: test/gone is skipped" in result.stderr
 
 
 @pytest.mark.usefixtures("_loaded")

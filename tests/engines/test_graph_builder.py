@@ -59,11 +59,11 @@ def test_four_bits_are_packed_low_half_first() -> None:
 
 
 def build_linear(path: Path, weight: Float32, bias: Float32 | None, precision: Precision) -> Graph:
-    g = GraphBuilder("linear")
+    g = GraphBuilder("linear", path)
     g.input("x", ["K", weight.shape[1]])
     g.op("Identity", g.linear("x", "layer", weight, bias, precision), name="y")
     g.output("y", ["K", weight.shape[0]])
-    g.save(path)
+    g.save()
     return Graph(path)
 
 
@@ -114,8 +114,8 @@ def test_a_graph_keeps_its_constants_in_a_file_beside_it(tmp_path: Path) -> None
     onnx.checker.check_model(str(tmp_path / "linear.onnx"))
 
 
-def test_a_constant_is_stored_once() -> None:
-    g = GraphBuilder("constants")
+def test_a_constant_is_stored_once(tmp_path: Path) -> None:
+    g = GraphBuilder("constants", tmp_path / "constants.onnx")
     assert g.integers(1, 2) == g.integers(1, 2)
     assert g.constant("a", np.zeros(3)) == "a"
     assert g.constant("a", np.ones(3)) == "a"

@@ -15,11 +15,11 @@ from as2d.errors import ModelDamagedError
 @pytest.fixture
 def doubling(tmp_path: Path) -> Graph:
     """y = x + x for x [K, 3]."""
-    g = GraphBuilder("double")
+    g = GraphBuilder("double", tmp_path / "double.onnx")
     g.input("x", ["K", 3])
     g.op("Add", "x", "x", name="y")
     g.output("y", ["K", 3])
-    g.save(tmp_path / "double.onnx")
+    g.save()
     return Graph(tmp_path / "double.onnx")
 
 
@@ -68,13 +68,13 @@ def test_a_binding_reads_and_writes_the_caller_s_arrays(doubling: Graph) -> None
 
 
 def test_a_cache_grows_in_place(tmp_path: Path) -> None:
-    g = GraphBuilder("cumulate")
+    g = GraphBuilder("cumulate", tmp_path / "cumulate.onnx")
     g.input("past", ["T", 2])
     g.input("x", ["K", 2])
     total = g.op("ReduceSum", "past", g.integers(0), keepdims=1)
     g.op("Add", "x", total, name="new")
     g.output("new", ["K", 2])
-    g.save(tmp_path / "cumulate.onnx")
+    g.save()
     memory, x = np.full((5, 2), 7, np.float32), np.array([[1, 2]], np.float32)
     binding = Graph(tmp_path / "cumulate.onnx").bind(1)
     binding.input("x", x)
@@ -104,11 +104,11 @@ def test_a_file_that_is_no_graph_is_damaged(tmp_path: Path, content: bytes | Non
 
 
 def test_a_graph_without_its_weights_is_damaged(tmp_path: Path) -> None:
-    g = GraphBuilder("add")
+    g = GraphBuilder("add", tmp_path / "add.onnx")
     g.input("x", ["K", 1000])
     g.op("Add", "x", g.constant("w", np.ones(1000, np.float32)), name="y")
     g.output("y", ["K", 1000])
-    g.save(tmp_path / "add.onnx")
+    g.save()
     (tmp_path / "add.onnx.data").unlink()
     with pytest.raises(ModelDamagedError):
         Graph(tmp_path / "add.onnx").session(1)

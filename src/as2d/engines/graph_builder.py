@@ -18,6 +18,7 @@ BLOCK = 128
 _OPSET = 20
 _IR_VERSION = 10
 _EPSILON = 1e-5
+_SMALLEST_EXTERNAL = 1024
 _BITS: dict[Precision, int] = {"int8": 8, "int4": 4}
 # Asks MatMulNBits to quantise activations to int8 too, a block of one row at a time: fast, and rows stay independent.
 _INT8_ACTIVATIONS = 4
@@ -42,10 +43,15 @@ def quantise(weight: NDArray[np.float32], bits: int) -> tuple[NDArray[np.uint8],
 
 
 class GraphBuilder:
-    """Collects the nodes, inputs, outputs and constants of one graph."""
+    """Collects the nodes, inputs, outputs and constants of one graph.
 
-    def __init__(self, name: str) -> None:
+    Large constants go to a file beside `path` as they come, so that a graph may be larger than the memory, and sessions
+    share the mapped file.
+    """
+
+    def __init__(self, name: str, path: Path) -> None:
         self._name = name
+        self._path = path
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, onnx.TensorProto] = {}
         self._inputs: list[onnx.ValueInfoProto] = []
@@ -63,7 +69,11 @@ class GraphBuilder:
     def constant(self, name: str, value: NDArray[Any]) -> str:
         """Store an array under `name`; a name stands for one value, stored once."""
         if name not in self._constants:
-            self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+            whole = np.ascontiguousarray(value)
+            small = whole.nbytes < _SMALLEST_EXTERNAL
+            self._constants[name] = (
+                numpy_helper.from_array(whole, name) if small else self._stored(whole, name)
+            )
         return name
 
     def integers(self, *values: int) -> str:
@@ -135,13 +145,26 @@ class GraphBuilder:
     def _scale(self, name: str, gamma: NDArray[np.float32], beta: NDArray[np.float32]) -> tuple[str, str]:
         return self.constant(f"{name}.gamma", gamma), self.constant(f"{name}.beta", beta)
 
-    def save(self, path: Path) -> None:
-        """Write the graph to `path` and its constants beside it, so that sessions share the mapped file."""
+    def save(self) -> None:
+        """Write the graph to its path."""
         graph = helper.make_graph(
             self._nodes, self._name, self._inputs, self._outputs, list(self._constants.values())
         )
         opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(MICROSOFT, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
-        onnx.save_model(
-            model, path, save_as_external_data=True, location=f"{path.name}.data", size_threshold=1024
+        onnx.save_model(helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION), self._path)
+
+    def _stored(self, value: NDArray[Any], name: str) -> onnx.TensorProto:
+        """A constant whose bytes are appended to the file beside the graph."""
+        data = self._path.with_name(f"{self._path.name}.data")
+        with data.open("ab") as file:
+            place = {"location": data.name, "offset": file.tell(), "length": value.nbytes}
+            file.write(value.data)
+        tensor = onnx.TensorProto(
+            name=name,
+            data_type=helper.np_dtype_to_tensor_dtype(value.dtype),
+            dims=value.shape,
+            data_location=TensorProto.EXTERNAL,
         )
+        for key, stated in place.items():
+            tensor.external_data.add(key=key, value=str(stated))
+        return tensor

@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 
 from as2d.errors import ModelDamagedError, ModelNotFoundError
 from as2d.models.store import resolve
-from as2d.models.whisper.checkpoint import (
-    Checkpoint,
-    load_weights,
-    read_checkpoint,
-    whisper_config,
-)
+from as2d.models.whisper.checkpoint import load_weights, whisper_config
+from as2d.models.whisper.checkpoint_ct2 import Checkpoint, read_checkpoint
+from as2d.models.whisper.formats import read_weights
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -333,7 +330,7 @@ def test_real_models(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AS2D_CACHE", str(tmp_path))
-    weights = load_weights(read_checkpoint(resolve(name).model_bin))
+    weights = read_weights(resolve(name))
     config = weights.config
     found = (
         config.encoder_layers,

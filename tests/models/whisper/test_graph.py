@@ -9,13 +9,8 @@ from numpy.typing import NDArray
 
 from as2d.audio import open_audio
 from as2d.models.store import resolve
-from as2d.models.whisper.checkpoint import (
-    DecoderWeights,
-    LayerNorm,
-    Linear,
-    load_weights,
-    read_checkpoint,
-)
+from as2d.models.whisper.checkpoint import DecoderWeights, LayerNorm, Linear
+from as2d.models.whisper.formats import read_weights
 from as2d.models.whisper.graph import HEAD_DIM
 from as2d.models.whisper.model import WhisperModel, load_whisper
 from as2d.records import Instruction
@@ -81,7 +76,7 @@ def test_the_float32_graph_computes_what_plain_numpy_computes(
 ) -> None:
     prepared = float32.prepare(samples, 2)
     text = list(float32.vocabulary.encode(" And so my fellow Americans, ask not"))
-    weights = load_weights(read_checkpoint(resolve("whisper-base").model_bin))
+    weights = read_weights(resolve("whisper-base"))
     prompt = list(float32._prompt(ENGLISH))
     expected = plain_decoder(weights.decoder, prepared.states, [*prompt, *text])
     decoder = float32.open(prepared, ENGLISH, 1)

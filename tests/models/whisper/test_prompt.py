@@ -3,7 +3,7 @@
 import pytest
 
 from as2d.errors import InputError, ModelDamagedError, UnsupportedError
-from as2d.models.store import ModelFiles, read_json, resolve
+from as2d.models.store import Files, read_json, resolve
 from as2d.models.whisper.prompt import (
     LANGUAGES,
     end_ids,
@@ -19,23 +19,23 @@ SIZES = {"whisper-base": 51_865, "whisper-tiny.en": 51_864}
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModelFiles]:
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Files]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AS2D_CACHE", str(tmp_path_factory.mktemp("cache")))
         return {name: resolve(name) for name in SIZES}
 
 
-def load(files: ModelFiles) -> WhisperVocabulary:
+def load(files: Files) -> WhisperVocabulary:
     return WhisperVocabulary(files.tokenizer, SIZES[files.name])
 
 
 @pytest.fixture(scope="module")
-def base(models: dict[str, ModelFiles]) -> WhisperVocabulary:
+def base(models: dict[str, Files]) -> WhisperVocabulary:
     return load(models["whisper-base"])
 
 
 @pytest.fixture(scope="module")
-def english(models: dict[str, ModelFiles]) -> WhisperVocabulary:
+def english(models: dict[str, Files]) -> WhisperVocabulary:
     return load(models["whisper-tiny.en"])
 
 
@@ -100,7 +100,7 @@ def test_multilingual_models_need_a_language_they_have(base: WhisperVocabulary) 
 
 
 @pytest.mark.parametrize("name", sorted(SIZES))
-def test_suppressed_tokens_of_the_real_models(name: str, models: dict[str, ModelFiles]) -> None:
+def test_suppressed_tokens_of_the_real_models(name: str, models: dict[str, Files]) -> None:
     vocabulary, config = load(models[name]), read_json(models[name].config)
     rules = suppression(config, vocabulary)
     assert set(config["suppress_ids"]) <= rules.always

@@ -13,11 +13,12 @@ from as2d.engines import graph_builder
 from as2d.engines.graph_builder import Precision
 from as2d.engines.onnxruntime import Graph
 from as2d.models.cache import cache_key, cached
-from as2d.models.store import ModelFiles, read_json, resolve, verify
+from as2d.models.store import Files, read_json, resolve, verify
 from as2d.models.whisper import embedding, graph, low_rank
-from as2d.models.whisper.checkpoint import WhisperConfig, load_weights, read_checkpoint
+from as2d.models.whisper.checkpoint import WhisperConfig
 from as2d.models.whisper.decoder import DecoderGraph
 from as2d.models.whisper.embedding import Embedding, load_embedding, save_embedding
+from as2d.models.whisper.formats import read_weights, require_whisper, suppression_lists
 from as2d.models.whisper.graph import build_cross, build_decoder, build_encoder
 from as2d.models.whisper.low_rank import approximate, calibration_digest, load_calibration
 from as2d.models.whisper.prompt import end_ids, suppression
@@ -40,7 +41,7 @@ class DecoderPlan:
 class WhisperParts:
     """What a Whisper model is made of. `identity` tells apart decoders that compute differently."""
 
-    files: ModelFiles
+    files: Files
     identity: str
     config: WhisperConfig
     vocabulary: WhisperVocabulary
@@ -52,7 +53,7 @@ class WhisperParts:
 class _Common(NamedTuple):
     """What all decoders of a model share."""
 
-    files: ModelFiles
+    files: Files
     config: WhisperConfig
     vocabulary: WhisperVocabulary
     encoder: Graph
@@ -63,10 +64,11 @@ class _Common(NamedTuple):
 def assemble(name_or_folder: str | PathLike[str], plan: DecoderPlan) -> WhisperParts:
     """The parts of a Whisper model with a decoder to plan.
 
-    Graphs are built at the first call and kept in the cache folder. Raises ModelNotFoundError, ModelDamagedError or
-    CacheError.
+    Graphs are built at the first call and kept in the cache folder. Raises ModelNotFoundError, ModelDamagedError,
+    CacheError, or UnsupportedError when the model is no Whisper.
     """
     files = resolve(name_or_folder)
+    require_whisper(files)
     folder = cached(
         cache_key("whisper-common", files.digest, _recipe()), lambda new: _build_common(files, new)
     )
@@ -115,18 +117,18 @@ def _recipe() -> str:
     return hashlib.sha256(source.encode()).hexdigest()
 
 
-def _build_common(files: ModelFiles, folder: Path) -> None:
+def _build_common(files: Files, folder: Path) -> None:
     verify(files)
-    weights = load_weights(read_checkpoint(files.model_bin))
+    weights = read_weights(files)
     build_encoder(weights.encoder, folder / "encoder.onnx")
     build_cross(weights.decoder, folder / "cross.onnx")
     save_embedding(weights.decoder, folder)
     (folder / "sizes.json").write_text(json.dumps(asdict(weights.config)), encoding="utf-8")
 
 
-def _build_decoder(files: ModelFiles, head: Head, plan: DecoderPlan, folder: Path) -> None:
+def _build_decoder(files: Files, head: Head, plan: DecoderPlan, folder: Path) -> None:
     verify(files)
-    weights = load_weights(read_checkpoint(files.model_bin)).decoder
+    weights = read_weights(files).decoder
     projection = weights.token_embedding[head.ids]
     if plan.low_rank:
         calibration = load_calibration(files.digest, projection.shape[1])
@@ -137,7 +139,7 @@ def _build_decoder(files: ModelFiles, head: Head, plan: DecoderPlan, folder: Pat
 
 def _head(common: _Common, plan: DecoderPlan) -> Head:
     vocabulary = common.vocabulary
-    suppressed = suppression(read_json(common.files.config), vocabulary)
+    suppressed = suppression(suppression_lists(common.files), vocabulary)
     ends = end_ids(vocabulary)
     kept = range(vocabulary.size) if plan.head_ids is None else plan.head_ids
     speakable = [i for i in range(vocabulary.size) if i not in suppressed.always and (i in kept or i in ends)]

@@ -1,101 +1,38 @@
-"""Whisper weights from a CTranslate2 model.bin, as float32 arrays by role.
+"""Whisper weights as float32 arrays by role, from whatever format holds them."""
 
-The file is little-endian: u32 version, string spec, u32 revision, u32 count, then `count` tensors of (string
-name, u8 rank, u32 dims[rank], u8 dtype, u32 bytes, data), then a u32 count of aliases (string alias, string
-target). A string is a u16 length that includes the closing NUL, then the bytes.
-"""
-
-import math
-import re
-import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar, overload
+from typing import Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.errors import ModelDamagedError, ModelNotFoundError
+from as2d.errors import ModelDamagedError
 
 Float32 = NDArray[np.float32]
 T = TypeVar("T")
 
-_BINARY_VERSION = 6
-_MAX_RANK = 4
-# uint16 holds the bits of bfloat16, which numpy lacks; CTranslate2 has no unsigned type.
-_DTYPES = {0: "<f4", 1: "i1", 2: "<i2", 3: "<i4", 4: "<f2", 5: "<u2"}
 _HEAD_DIM = 64
 _FIRST_MULTILINGUAL_VOCAB = 51_865
-_GELU = 3
-_LAYER = re.compile(r"layer_\d+")
 
 
-class _Reader:
-    """A cursor over the file's bytes that never reads past their end."""
-
-    def __init__(self, buffer: NDArray[np.uint8]) -> None:
-        self._buffer = buffer.data
-        self._position = 0
-
-    @property
-    def at_end(self) -> bool:
-        return self._position == len(self._buffer)
-
-    def take(self, count: int) -> memoryview:
-        end = self._position + count
-        if end > len(self._buffer):
-            raise _damaged(f"it is cut short at byte {len(self._buffer)}")
-        taken = self._buffer[self._position : end]
-        self._position = end
-        return taken
-
-    def number(self, code: str) -> int:
-        layout = f"<{code}"
-        value: int = struct.unpack(layout, self.take(struct.calcsize(layout)))[0]
-        return value
-
-    def string(self) -> str:
-        raw = bytes(self.take(self.number("H")))
-        if not raw.endswith(b"\0"):
-            raise _damaged("a name has no end")
-        try:
-            return raw[:-1].decode()
-        except UnicodeDecodeError as error:
-            raise _damaged("a name is not UTF-8") from error
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """The tensors of a model.bin, as they are stored and without copies.
-
-    Aliases are entries of `tensors` too, the same object as their target. A tensor of dtype uint16 holds
-    bfloat16 bits.
-    """
-
-    spec: str
-    revision: int
-    tensors: Mapping[str, NDArray[Any]]
+class Tensors(Protocol):
+    """The tensors of a Whisper checkpoint, whatever its format, under the names that CTranslate2 gives them."""
 
     def float32(self, name: str) -> Float32:
-        """A contiguous float32 copy of the tensor `name`; integers are divided by their `<name>_scale`.
-
-        Raises ModelDamagedError when it is missing, has no fitting scale or holds values that are not finite.
-        """
-        values = _float32(self._tensor(name), lambda: self._tensor(f"{name}_scale"))
-        if not np.isfinite(values).all():
-            raise _damaged(f"{name} holds values that are not finite")
-        return values
+        """A tensor in float32; ModelDamagedError when it is missing or holds values that are not finite."""
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of the tensor `name`; ModelDamagedError when it is missing."""
-        return self._tensor(name).shape
+        """The shape of a tensor; ModelDamagedError when it is missing."""
 
-    def _tensor(self, name: str) -> NDArray[Any]:
-        if name not in self.tensors:
-            raise _damaged(f"it lacks {name}")
-        return self.tensors[name]
+    def layer_count(self, side: str) -> int:
+        """How many layers the "encoder" or "decoder" has."""
+
+    def require_whisper(self) -> None:
+        """ModelDamagedError where the checkpoint asks for another computation than Whisper's."""
+
+    def damaged(self, what: str) -> ModelDamagedError:
+        """The error that says what is wrong with the checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,141 +160,40 @@ class WhisperWeights:
     decoder: DecoderWeights
 
 
-def read_checkpoint(parts: Sequence[Path]) -> Checkpoint:
-    """Read the model.bin that is the concatenation of `parts`; tensors are views of the bytes.
-
-    Raises ModelNotFoundError when a part cannot be read, ModelDamagedError when the content is not a whole
-    CTranslate2 model of binary version 6.
-    """
-    return _parse(_Reader(_concatenate(parts)))
-
-
-def whisper_config(checkpoint: Checkpoint) -> WhisperConfig:
+def whisper_config(tensors: Tensors) -> WhisperConfig:
     """The sizes of a Whisper checkpoint, from its tensors' shapes.
 
     Raises ModelDamagedError when a tensor is missing or has another shape than the sizes ask for, and when
     the checkpoint needs a computation that as2d does not do.
     """
-    if checkpoint.spec != "WhisperSpec":
-        raise _damaged(f"it holds a {checkpoint.spec!r:.40}, no WhisperSpec")
-    config = _sizes(checkpoint)
-    _require_settings(checkpoint, config)
+    tensors.require_whisper()
+    config = _sizes(tensors)
     for name, shape in _expected_shapes(config).items():
-        if checkpoint.shape(name) != shape:
-            raise _damaged(f"{name} has shape {checkpoint.shape(name)} instead of {shape}")
+        if tensors.shape(name) != shape:
+            raise tensors.damaged(f"{name} has shape {tensors.shape(name)} instead of {shape}")
     return config
 
 
-def load_weights(checkpoint: Checkpoint) -> WhisperWeights:
+def load_weights(tensors: Tensors) -> WhisperWeights:
     """The checked weights by role; layers are converted one by one as they are asked for.
 
-    Raises ModelDamagedError as `whisper_config` and `Checkpoint.float32` do.
+    Raises ModelDamagedError as `whisper_config` and `Tensors.float32` do.
     """
-    config = whisper_config(checkpoint)
-    return WhisperWeights(config, _encoder(checkpoint, config), _decoder(checkpoint, config))
+    config = whisper_config(tensors)
+    return WhisperWeights(config, _encoder(tensors, config), _decoder(tensors, config))
 
 
-def _damaged(what: str) -> ModelDamagedError:
-    return ModelDamagedError(
-        f"model.bin cannot be used: {what}; install the model again or convert it with CTranslate2 4"
-    )
-
-
-def _concatenate(parts: Sequence[Path]) -> NDArray[np.uint8]:
-    try:
-        sizes = [path.stat().st_size for path in parts]
-        buffer = np.empty(sum(sizes), np.uint8)
-        ends = np.cumsum(sizes)
-        for path, size, end in zip(parts, sizes, ends, strict=True):
-            _fill(buffer[end - size : end], path)
-    except OSError as error:
-        raise ModelNotFoundError(
-            f"cannot read {error.filename} ({error.strerror}); install the model again"
-        ) from error
-    return buffer
-
-
-def _fill(buffer: NDArray[np.uint8], path: Path) -> None:
-    with path.open("rb") as file:
-        if file.readinto(buffer.data) != len(buffer):
-            raise _damaged(f"{path.name} became shorter while it was read")
-
-
-def _parse(reader: _Reader) -> Checkpoint:
-    version = reader.number("I")
-    if version != _BINARY_VERSION:
-        raise _damaged(f"it has binary version {version}, not {_BINARY_VERSION}")
-    spec = reader.string()
-    revision = reader.number("I")
-    tensors: dict[str, NDArray[Any]] = {}
-    for _ in range(reader.number("I")):
-        _add(tensors, reader.string(), _parse_tensor(reader))
-    for _ in range(reader.number("I")):
-        alias, target = reader.string(), reader.string()
-        if target not in tensors:
-            raise _damaged(f"alias {alias!r:.80} has no target")
-        _add(tensors, alias, tensors[target])
-    if not reader.at_end:
-        raise _damaged("bytes follow its end")
-    return Checkpoint(spec, revision, MappingProxyType(tensors))
-
-
-def _add(tensors: dict[str, NDArray[Any]], name: str, tensor: NDArray[Any]) -> None:
-    if name in tensors:
-        raise _damaged(f"it holds {name!r:.80} twice")
-    tensors[name] = tensor
-
-
-def _parse_tensor(reader: _Reader) -> NDArray[Any]:
-    rank = reader.number("B")
-    if rank > _MAX_RANK:
-        raise _damaged(f"a tensor has rank {rank}")
-    shape = tuple(reader.number("I") for _ in range(rank))
-    code = reader.number("B")
-    if code not in _DTYPES:
-        raise _damaged(f"a tensor has the unknown type {code}")
-    dtype = np.dtype(_DTYPES[code])
-    size = reader.number("I")
-    # Python integers do not overflow, so a huge shape fails here and never allocates.
-    if size == 0 or size != math.prod(shape) * dtype.itemsize:
-        raise _damaged(f"a tensor of shape {shape} has {size} bytes")
-    return np.frombuffer(reader.take(size), dtype).reshape(shape)
-
-
-def _float32(stored: NDArray[Any], scale: Callable[[], NDArray[Any]]) -> Float32:
-    if stored.dtype == np.uint16:
-        # bfloat16 is the upper half of a float32.
-        return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    if stored.dtype == np.int32:
-        raise _damaged("a weight has the type int32")
-    if stored.dtype.kind == "i":
-        return _dequantised(stored, scale())
-    # A signalling NaN warns here; values that are not finite are refused by the caller.
-    with np.errstate(invalid="ignore"):
-        return stored.astype(np.float32)
-
-
-def _dequantised(stored: NDArray[Any], scale: NDArray[Any]) -> Float32:
-    """Undo CTranslate2's round(weight * scale), with one scale for all or one for each output row."""
-    if stored.ndim == 0 or scale.dtype != np.float32 or scale.size not in (1, stored.shape[0]):
-        raise _damaged("an integer weight has a scale of another size")
-    rows = scale.reshape(-1, *(1,) * (stored.ndim - 1))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        weights: Float32 = np.divide(stored, rows, dtype=np.float32)
-    return weights
-
-
-def _sizes(checkpoint: Checkpoint) -> WhisperConfig:
-    vocab, d_model = _shape(checkpoint, "decoder/embeddings/weight", 2)
-    ffn, _ = _shape(checkpoint, "decoder/layer_0/ffn/linear_0/weight", 2)
-    _, n_mels, _ = _shape(checkpoint, "encoder/conv1/weight", 3)
-    audio_ctx, _ = _shape(checkpoint, "encoder/position_encodings/encodings", 2)
-    text_ctx, _ = _shape(checkpoint, "decoder/position_encodings/encodings", 2)
+def _sizes(tensors: Tensors) -> WhisperConfig:
+    vocab, d_model = _shape(tensors, "decoder/embeddings/weight", 2)
+    ffn, _ = _shape(tensors, "decoder/layer_0/ffn/linear_0/weight", 2)
+    _, n_mels, _ = _shape(tensors, "encoder/conv1/weight", 3)
+    audio_ctx, _ = _shape(tensors, "encoder/position_encodings/encodings", 2)
+    text_ctx, _ = _shape(tensors, "decoder/position_encodings/encodings", 2)
     if d_model % _HEAD_DIM:
-        raise _damaged(f"its width {d_model} is no multiple of {_HEAD_DIM}")
+        raise tensors.damaged(f"its width {d_model} is no multiple of {_HEAD_DIM}")
     return WhisperConfig(
-        encoder_layers=_count_layers(checkpoint, "encoder"),
-        decoder_layers=_count_layers(checkpoint, "decoder"),
+        encoder_layers=tensors.layer_count("encoder"),
+        decoder_layers=tensors.layer_count("decoder"),
         d_model=d_model,
         heads=d_model // _HEAD_DIM,
         ffn=ffn,
@@ -368,29 +204,11 @@ def _sizes(checkpoint: Checkpoint) -> WhisperConfig:
     )
 
 
-def _shape(checkpoint: Checkpoint, name: str, rank: int) -> tuple[int, ...]:
-    shape = checkpoint.shape(name)
+def _shape(tensors: Tensors, name: str, rank: int) -> tuple[int, ...]:
+    shape = tensors.shape(name)
     if len(shape) != rank:
-        raise _damaged(f"{name} has rank {len(shape)} instead of {rank}")
+        raise tensors.damaged(f"{name} has rank {len(shape)} instead of {rank}")
     return shape
-
-
-def _count_layers(checkpoint: Checkpoint, side: str) -> int:
-    heads = {tuple(name.split("/")[:2]) for name in checkpoint.tensors}
-    # Where a number is missing, the shape check names the tensors that lack.
-    return sum(len(head) == 2 and head[0] == side and _LAYER.fullmatch(head[1]) is not None for head in heads)
-
-
-def _require_settings(checkpoint: Checkpoint, config: WhisperConfig) -> None:
-    """Refuse a checkpoint that asks for another computation than Whisper's."""
-    settings = {"pre_norm": 1, "scale_embeddings": 0, "activation": _GELU, "num_heads": config.heads}
-    for setting, wanted in settings.items():
-        for name in (f"encoder/{setting}", f"decoder/{setting}"):
-            if name in checkpoint.tensors and checkpoint.tensors[name].tolist() != wanted:
-                raise _damaged(f"{name} is not {wanted}")
-    embedding = checkpoint.tensors["decoder/embeddings/weight"]
-    if checkpoint.tensors.get("decoder/projection/weight", embedding) is not embedding:
-        raise _damaged("its output projection is not the token embedding")
 
 
 def _expected_shapes(config: WhisperConfig) -> dict[str, tuple[int, ...]]:
@@ -436,62 +254,58 @@ def _norm_shapes(prefix: str, d: int) -> dict[str, tuple[int, ...]]:
     return {f"{prefix}/gamma": (d,), f"{prefix}/beta": (d,)}
 
 
-def _encoder(checkpoint: Checkpoint, config: WhisperConfig) -> EncoderWeights:
+def _encoder(tensors: Tensors, config: WhisperConfig) -> EncoderWeights:
     return EncoderWeights(
-        conv1=_conv(checkpoint, "encoder/conv1"),
-        conv2=_conv(checkpoint, "encoder/conv2"),
-        position=checkpoint.float32("encoder/position_encodings/encodings"),
-        layers=Layers(
-            config.encoder_layers, lambda index: _encoder_layer(checkpoint, f"encoder/layer_{index}")
-        ),
-        norm=_norm(checkpoint, "encoder/layer_norm"),
+        conv1=_conv(tensors, "encoder/conv1"),
+        conv2=_conv(tensors, "encoder/conv2"),
+        position=tensors.float32("encoder/position_encodings/encodings"),
+        layers=Layers(config.encoder_layers, lambda index: _encoder_layer(tensors, f"encoder/layer_{index}")),
+        norm=_norm(tensors, "encoder/layer_norm"),
     )
 
 
-def _decoder(checkpoint: Checkpoint, config: WhisperConfig) -> DecoderWeights:
+def _decoder(tensors: Tensors, config: WhisperConfig) -> DecoderWeights:
     return DecoderWeights(
-        token_embedding=checkpoint.float32("decoder/embeddings/weight"),
-        position=checkpoint.float32("decoder/position_encodings/encodings"),
-        layers=Layers(
-            config.decoder_layers, lambda index: _decoder_layer(checkpoint, f"decoder/layer_{index}")
-        ),
-        norm=_norm(checkpoint, "decoder/layer_norm"),
+        token_embedding=tensors.float32("decoder/embeddings/weight"),
+        position=tensors.float32("decoder/position_encodings/encodings"),
+        layers=Layers(config.decoder_layers, lambda index: _decoder_layer(tensors, f"decoder/layer_{index}")),
+        norm=_norm(tensors, "decoder/layer_norm"),
     )
 
 
-def _encoder_layer(checkpoint: Checkpoint, prefix: str) -> EncoderLayer:
+def _encoder_layer(tensors: Tensors, prefix: str) -> EncoderLayer:
     return EncoderLayer(
-        self_norm=_norm(checkpoint, f"{prefix}/self_attention/layer_norm"),
-        qkv=_linear(checkpoint, f"{prefix}/self_attention/linear_0"),
-        self_out=_linear(checkpoint, f"{prefix}/self_attention/linear_1"),
-        ffn_norm=_norm(checkpoint, f"{prefix}/ffn/layer_norm"),
-        fc1=_linear(checkpoint, f"{prefix}/ffn/linear_0"),
-        fc2=_linear(checkpoint, f"{prefix}/ffn/linear_1"),
+        self_norm=_norm(tensors, f"{prefix}/self_attention/layer_norm"),
+        qkv=_linear(tensors, f"{prefix}/self_attention/linear_0"),
+        self_out=_linear(tensors, f"{prefix}/self_attention/linear_1"),
+        ffn_norm=_norm(tensors, f"{prefix}/ffn/layer_norm"),
+        fc1=_linear(tensors, f"{prefix}/ffn/linear_0"),
+        fc2=_linear(tensors, f"{prefix}/ffn/linear_1"),
     )
 
 
-def _decoder_layer(checkpoint: Checkpoint, prefix: str) -> DecoderLayer:
+def _decoder_layer(tensors: Tensors, prefix: str) -> DecoderLayer:
     return DecoderLayer(
-        self_norm=_norm(checkpoint, f"{prefix}/self_attention/layer_norm"),
-        qkv=_linear(checkpoint, f"{prefix}/self_attention/linear_0"),
-        self_out=_linear(checkpoint, f"{prefix}/self_attention/linear_1"),
-        cross_norm=_norm(checkpoint, f"{prefix}/attention/layer_norm"),
-        cross_q=_linear(checkpoint, f"{prefix}/attention/linear_0"),
-        cross_kv=_linear(checkpoint, f"{prefix}/attention/linear_1"),
-        cross_out=_linear(checkpoint, f"{prefix}/attention/linear_2"),
-        ffn_norm=_norm(checkpoint, f"{prefix}/ffn/layer_norm"),
-        fc1=_linear(checkpoint, f"{prefix}/ffn/linear_0"),
-        fc2=_linear(checkpoint, f"{prefix}/ffn/linear_1"),
+        self_norm=_norm(tensors, f"{prefix}/self_attention/layer_norm"),
+        qkv=_linear(tensors, f"{prefix}/self_attention/linear_0"),
+        self_out=_linear(tensors, f"{prefix}/self_attention/linear_1"),
+        cross_norm=_norm(tensors, f"{prefix}/attention/layer_norm"),
+        cross_q=_linear(tensors, f"{prefix}/attention/linear_0"),
+        cross_kv=_linear(tensors, f"{prefix}/attention/linear_1"),
+        cross_out=_linear(tensors, f"{prefix}/attention/linear_2"),
+        ffn_norm=_norm(tensors, f"{prefix}/ffn/layer_norm"),
+        fc1=_linear(tensors, f"{prefix}/ffn/linear_0"),
+        fc2=_linear(tensors, f"{prefix}/ffn/linear_1"),
     )
 
 
-def _linear(checkpoint: Checkpoint, prefix: str) -> Linear:
-    return Linear(checkpoint.float32(f"{prefix}/weight"), checkpoint.float32(f"{prefix}/bias"))
+def _linear(tensors: Tensors, prefix: str) -> Linear:
+    return Linear(tensors.float32(f"{prefix}/weight"), tensors.float32(f"{prefix}/bias"))
 
 
-def _conv(checkpoint: Checkpoint, prefix: str) -> Conv:
-    return Conv(checkpoint.float32(f"{prefix}/weight"), checkpoint.float32(f"{prefix}/bias"))
+def _conv(tensors: Tensors, prefix: str) -> Conv:
+    return Conv(tensors.float32(f"{prefix}/weight"), tensors.float32(f"{prefix}/bias"))
 
 
-def _norm(checkpoint: Checkpoint, prefix: str) -> LayerNorm:
-    return LayerNorm(checkpoint.float32(f"{prefix}/gamma"), checkpoint.float32(f"{prefix}/beta"))
+def _norm(tensors: Tensors, prefix: str) -> LayerNorm:
+    return LayerNorm(tensors.float32(f"{prefix}/gamma"), tensors.float32(f"{prefix}/beta"))

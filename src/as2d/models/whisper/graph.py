@@ -41,7 +41,7 @@ MAX_ROWS = 16
 
 def build_encoder(weights: EncoderWeights, path: Path) -> None:
     """mel [1, n_mels, F] → states [1, A, D]; any even F up to twice the positions. Computed in float32."""
-    g = GraphBuilder("encoder")
+    g = GraphBuilder("encoder", path)
     d = weights.conv1.weight.shape[0]
     x = g.input("mel", [1, weights.conv1.weight.shape[1], "F"])
     x = _convolution(g, x, "conv1", weights.conv1, stride=1)
@@ -54,7 +54,7 @@ def build_encoder(weights: EncoderWeights, path: Path) -> None:
         x = _encoder_layer(g, x, f"layer{index}", layer)
     g.op("Identity", _norm(g, x, "norm", weights.norm), name="states")
     g.output("states", [1, "A", d])
-    g.save(path)
+    g.save()
 
 
 def _convolution(g: GraphBuilder, x: str, name: str, conv: Conv, stride: int) -> str:
@@ -78,7 +78,7 @@ def _encoder_layer(g: GraphBuilder, x: str, name: str, layer: EncoderLayer) -> s
 
 def build_cross(weights: DecoderWeights, path: Path) -> None:
     """states [1, A, D] → for each decoder layer centred keys [H, A, 64] and values with ones [H, 65, A]."""
-    g = GraphBuilder("cross")
+    g = GraphBuilder("cross", path)
     d = weights.position.shape[1]
     heads = d // HEAD_DIM
     g.input("states", [1, "A", d])
@@ -95,7 +95,7 @@ def build_cross(weights: DecoderWeights, path: Path) -> None:
         g.op("Concat", v, ones, name=f"cross_v{index}", axis=1)
         g.output(f"cross_k{index}", [heads, "A", HEAD_DIM])
         g.output(f"cross_v{index}", [heads, HEAD_DIM + 1, "A"])
-    g.save(path)
+    g.save()
 
 
 def _heads_first(g: GraphBuilder, x: str, heads: int, order: Sequence[int]) -> str:
@@ -110,7 +110,7 @@ def build_decoder(weights: DecoderWeights, head: Float32 | LowRank, precision: P
     `build_cross`, and the outputs `new_k`, `new_v` [K, H, 64]. `head` is the output projection [n, D]; a low-rank one
     gives approximate logits, and the final states `hidden` [K, D] to score the best of them truly.
     """
-    g = GraphBuilder("decoder")
+    g = GraphBuilder("decoder", path)
     d = weights.position.shape[1]
     x = g.input("embedded", ["K", d])
     mask = g.input("mask", ["K", "S"])
@@ -121,7 +121,7 @@ def build_decoder(weights: DecoderWeights, head: Float32 | LowRank, precision: P
     _, y = _add_and_norm(g, x, update, "norm", weights.norm)
     _output_head(g, y, head, precision)
     _declare_caches(g, len(weights.layers), d // HEAD_DIM)
-    g.save(path)
+    g.save()
 
 
 def _output_head(g: GraphBuilder, y: str, head: Float32 | LowRank, precision: Precision) -> None:

@@ -1,5 +1,6 @@
 """Whisper as an `AudioModel`: load, prepare, detect the language, open a decoder."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Literal
@@ -7,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from as2d.errors import InputError
 from as2d.models.contract import Capabilities
 from as2d.models.whisper.build import DecoderPlan, WhisperParts, assemble
 from as2d.models.whisper.checkpoint import WhisperConfig
@@ -74,6 +76,21 @@ class WhisperModel:
         outputs |= {f"cross_v{layer}": values[layer] for layer in layers}
         self._cross.run(threads, {"states": states[None]}, outputs)
         return CrossAttention(keys, values)
+
+    def pack(self, prepared: WhisperPrepared) -> dict[str, NDArray[np.generic]]:
+        """The encoder's states; cross-attention takes little time and much room."""
+        return {"states": prepared.states}
+
+    def unpack(
+        self, arrays: Mapping[str, NDArray[np.generic]], samples: int, threads: int
+    ) -> WhisperPrepared:
+        """What `pack` was given. InputError for states of another size."""
+        states = arrays.get("states")
+        width = self.config.d_model
+        if states is None or states.dtype != np.float32 or states.ndim != 2 or states.shape[1] != width:
+            raise InputError(f"there are no encoder states of {self.name}; prepare the audio again")
+        whole = np.ascontiguousarray(states, np.float32)
+        return WhisperPrepared(samples, whole, self.attend(whole, threads))
 
     def detect_language(self, prepared: WhisperPrepared, threads: int) -> str:
         """The most probable language; an English-only model knows one."""
