@@ -16,15 +16,27 @@ MakeProfile = Callable[..., Profile]
 def test_every_drafter_budget_split_and_batch_once_and_the_target_alone_first() -> None:
     found = catalogue(4, ("one", "two"))
     assert found[:2] == [Configuration(4), Configuration(4, ("one",), 1, 1, "word")]
-    assert len(set(found)) == len(found) == 1 + 2 * 24 * 2 * 2
+    assert len(set(found)) == len(found) == 1 + 2 * 24 * 2 * 2 + 2 * 2 * 3 * 3
     assert {one.drafter_threads for one in found if one.drafted} == {1, 2}
     assert {one.budget for one in found} == set(range(25))
     assert {one.batch for one in found} == {"word", 8}
 
 
+def test_floors_come_behind_all_fixed_budgets() -> None:
+    found = catalogue(2, ("one", "two"))
+    floored = [one for one in found if one.floor]
+    assert found[-len(floored) :] == floored
+    assert {(one.drafters, one.budget, one.floor) for one in floored} == {
+        ((drafter,), budget, floor)
+        for drafter in ("one", "two")
+        for budget in (7, 11, 15)
+        for floor in (0.03, 0.1, 0.2)
+    }
+
+
 def test_one_core_is_shared() -> None:
     assert {one.cores.cores_for(1) for one in catalogue(1, ("one",))} == {1}
-    assert len(catalogue(1, ("one",))) == 1 + 24 * 2
+    assert len(catalogue(1, ("one",))) == 1 + 24 * 2 + 3 * 3
 
 
 def test_nobody_to_draft_leaves_the_target() -> None:

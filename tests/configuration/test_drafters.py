@@ -65,7 +65,7 @@ def test_several_draft_together_in_the_order_in_which_they_are_named(
     ("drafter", "error", "message"),
     [
         ("nobody", ModelNotFoundError, "as2d models list"),
-        (Path(__file__).parent, ModelNotFoundError, "lacks model.bin"),
+        (Path(__file__).parent, ModelNotFoundError, "lacks config.json"),
         ("self", InputError, "made of a Whisper target"),
         (["auto", "pocketsphinx"], InputError, "name others without it"),
     ],
@@ -80,13 +80,23 @@ def test_a_model_is_loaded_once_and_when_it_is_first_needed(
 ) -> None:
     loaded = []
 
-    def load(name: str) -> AudioModel:
+    def load(name: str, **_: object) -> AudioModel:
         loaded.append(name)
         return toy("hi")
 
-    monkeypatch.setattr(drafters, "load_whisper_drafter", load)
+    monkeypatch.setattr(drafters, "load_drafter", load)
     (source,) = drafters_for(base, "whisper-tiny.en").sources
     assert loaded == []
     first: Source = source.loaded()
     assert source.loaded() is first
     assert loaded == ["whisper-tiny.en"]
+
+
+def test_what_is_computed_otherwise_is_another_drafter(base: WhisperModel) -> None:
+    def identity(**how: Any) -> str:
+        (source,) = drafters_for(base, "whisper-tiny.en", **how).sources
+        return source.identity
+
+    assert identity() == identity(engine="onnxruntime") == identity(engine="auto", device="cpu")
+    assert len({identity(), identity(engine="torch"), identity(device="cuda")}) == 3
+    assert identity(device="cuda") == identity(engine="torch", device="cuda")

@@ -1,6 +1,7 @@
 """The tables that say why."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from as2d.configuration.explain import (
     ablations,
     budget_curves,
     by_budget,
+    by_floor,
     choices,
     controls,
     reasons,
@@ -24,11 +26,11 @@ MakeScore = Callable[..., Score]
 
 
 def milliseconds(one: Configuration) -> float:
-    """ "one" is best with 5 candidates, "two" with 3 and slower; words are published sooner."""
+    """ "one" is best with 5 candidates, "two" with 3 and slower; words are published sooner; a floor helps."""
     if not one.drafted:
         return 100.0
     best, least = (5, 50.0) if one.drafters == ("one",) else (3, 80.0)
-    return least + abs(one.budget - best) + (one.batch == 8)
+    return least + abs(one.budget - best) + (one.batch == 8) - 100 * one.floor
 
 
 @pytest.fixture
@@ -81,6 +83,16 @@ def test_the_curves_are_of_the_best_split_and_batch(scores: Scores) -> None:
     assert len(others) == 23
 
 
+def test_floors_have_a_table_of_their_own(scores: Scores) -> None:
+    header, _, *rows = cells(by_floor(tuning(scores)))
+    assert header == ["floor", "b7", "b11", "b15"]
+    assert [row[0] for row in rows] == [
+        f"{name} {floor}" for name in ("one", "two") for floor in (0.03, 0.1, 0.2)
+    ]
+    assert rows[1][1:] == [f"{10000 / (40 + away):.1f}" for away in (2, 6, 10)]
+    assert cells(by_floor(tuning({BEST: scores[BEST]})))[2:] == []
+
+
 def test_fixed_budgets(scores: Scores) -> None:
     found = {name: share for name, _, share in cells(controls(tuning(scores)))[2:]}
     assert list(found) == [
@@ -99,6 +111,8 @@ def test_the_ablations_are_of_the_same_windows(scores: Scores, make_score: MakeS
         serial: [make_score(ms) for ms in (1, 100, 1, 100)],
         uncut: [make_score(ms) for ms in (1, 60, 1, 60)],
     }
+    floored = tuning(scores, Configuration(2, ("one",), 7, floor=0.1))
+    assert ablated(floored) == tuple(replace(one, budget=7) for one in (serial, uncut)), "they have no floor"
     table = ablations(tuning(scores), compared)
     assert [row[2] for row in cells(table)[2:]] == ["100.0%", "50.0%", f"{50 / 60:.1%}"]
 
@@ -121,4 +135,4 @@ def test_all_reasons_have_a_heading(scores: Scores) -> None:
     one = tuning(scores, ALONE)
     text = reasons(one, {1.0: one}, {})
     assert text.startswith("\n## throughput, english: target-only\n\n| budget |")
-    assert text.count("| --- |") == 4
+    assert text.count("| --- |") == 5

@@ -22,8 +22,9 @@ def path(tmp_path: Path, entry: Entry) -> Path:
 def test_what_is_written_is_read(path: Path, entry: Entry) -> None:
     alone = replace(entry, group="other", choice=Choice(None, 0, 1, "word"), test=None, half=None)
     batches = replace(entry, group="any", choice=Choice("two", 24, 2, 8))
-    merge_entries(path, [alone, batches])
-    assert read_entries(path) == (entry, alone, batches)
+    floored = replace(entry, objective="latency", choice=Choice("one", 11, 1, "word", 0.1))
+    merge_entries(path, [alone, batches, floored])
+    assert read_entries(path) == (entry, alone, batches, floored)
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
@@ -42,6 +43,14 @@ def changed(path: Path, place: list[Any], value: Any) -> None:
         inner = inner[step]
     inner[place[-1]] = value
     path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_a_choice_of_an_older_version_has_no_floor(path: Path, entry: Entry) -> None:
+    merge_entries(path, [replace(entry, choice=Choice("one", 5, 1, "word", 0.1))])
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content["entries"][0]["choice"]["floor"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert read_entries(path) == (entry,)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +73,9 @@ def changed(path: Path, place: list[Any], value: Any) -> None:
         (["entries", 0, "choice", "drafter"], "nobody"),
         (["entries", 0, "choice", "drafter_threads"], 3),
         (["entries", 0, "choice", "drafter_threads"], 0),
+        (["entries", 0, "choice", "floor"], 1.0),
+        (["entries", 0, "choice", "floor"], -0.1),
+        (["entries", 0, "choice", "floor"], "low"),
         (["entries", 0, "choice", "batch"], 0),
         (["entries", 0, "choice", "batch"], "letter"),
         (["entries", 0, "grounds", "tps"], float("nan")),

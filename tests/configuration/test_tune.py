@@ -37,6 +37,7 @@ ALONE, ONE, SEVEN, TWO = (
     Configuration(2, ("one",), 7),
     Configuration(2, ("two",), 7, batch=8),
 )
+FLOORED = Configuration(2, ("one",), 7, floor=0.1)
 # By the first digit of their SHA-1, which is even for the first two.
 IN_A, IN_B = ("a", "b"), ("d", "e")
 
@@ -99,6 +100,9 @@ def test_the_grounds(make_score: MakeScore) -> None:
     assert (found.latency_p50_ms, found.latency_p95_ms) == (80, 320)
     assert grounds(scores, ALONE, DONE).tps_budget_7 == pytest.approx(125), "of any"
     assert grounds(rows(make_score, {ALONE: [1]}), ALONE, DONE).tps_budget_7 is None
+    floored = {**scores, FLOORED: [make_score(20), make_score(20)]}
+    assert grounds(floored, ONE, DONE) == found, "oracle and budget 7 have fixed budgets"
+    assert grounds(floored, FLOORED, DONE).oracle_share == pytest.approx(3)
     nothing = {ALONE: [make_score(1, 0)]}
     assert grounds(scores, ONE, LATENCY).tps == pytest.approx(50)
     assert grounds(nothing, ALONE, DONE).oracle_share == 1
@@ -181,6 +185,11 @@ def test_the_choice_as_it_is_kept(windows: list[WindowTrace], scores: Scores) ->
         Choice("two", 7, 1, 8),
         Choice(None, 0, 1, "word"),
     ]
+
+
+def test_a_choice_with_a_floor(windows: list[WindowTrace], scores: Scores, make_score: MakeScore) -> None:
+    found = tuned(windows, {**scores, FLOORED: [make_score(5)] * 4}, "throughput")
+    assert {one.choice for one in found} == {Choice("one", 7, 1, "word", 0.1)}
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ def lookup(entries: list[Entry], group: Group = "english", **fields: Any) -> Ent
         (Choice(None, 0, 1, "word"), "target-only"),
         (Choice("one", 5, 1, "word"), "one b5"),
         (Choice("one", 5, 2, 8), "one b5 on 2 cores batch 8"),
+        (Choice("one", 11, 1, "word", 0.1), "one b11 floor 0.1"),
     ],
 )
 def test_a_choice_in_a_few_words(choice: Choice, label: str) -> None:

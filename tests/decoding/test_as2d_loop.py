@@ -164,6 +164,7 @@ def run(
     *,
     resync: Callable[[int, int], None] | None = None,
     threshold: float = 0.0,
+    floor: float = 0.0,
 ) -> list[Commit]:
     """Decode as as2d does, checking the cache, the cores and the candidates' source in every round.
 
@@ -182,6 +183,7 @@ def run(
         vocabulary_size=SIZE,
         resync=resync is not None,
         threshold=threshold,
+        floor=floor,
     )
     generator = checked(generator, target, budget)
     while not (commits and commits[-1].finish_reason):
@@ -287,9 +289,15 @@ def cases(draw: st.DrawFn) -> tuple[Model, int, list[Schedule]]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(cases(), st.integers(0, 24), st.booleans(), st.sampled_from([0.0, THRESHOLD, 0.6]))
+@given(
+    cases(),
+    st.integers(0, 24),
+    st.booleans(),
+    st.sampled_from([0.0, THRESHOLD, 0.6]),
+    st.sampled_from([0.0, 0.1, 0.9]),
+)
 def test_any_drafters_give_the_answer_of_the_target(
-    case: tuple[Model, int, list[Schedule]], budget: int, resync: bool, threshold: float
+    case: tuple[Model, int, list[Schedule]], budget: int, resync: bool, threshold: float, floor: float
 ) -> None:
     model, limit, drafters = case
 
@@ -305,6 +313,7 @@ def test_any_drafters_give_the_answer_of_the_target(
         budget,
         resync=(lambda source, committed: drafters[source].resync(committed)) if resync else None,
         threshold=threshold,
+        floor=floor,
     )
     assert answer(commits) == reference(model, limit)
 

@@ -9,7 +9,7 @@ from as2d.errors import InputError, ModelNotFoundError
 from as2d.models.contract import AudioModel
 from as2d.models.whisper.model import WhisperModel
 from as2d.profiling.memory import peaks_mb
-from as2d.profiling.subjects import Subjects, instruction_for, load_drafter, load_subjects
+from as2d.profiling.subjects import Subjects, instruction_for, load_subject, load_subjects
 from as2d.records import Instruction
 
 ToyFactory = Callable[..., AudioModel]
@@ -25,12 +25,12 @@ def test_named_models_are_loaded() -> None:
 @pytest.mark.parametrize("name", ["pocketsphinx", "onnx-asr:x", "sherpa-onnx:y"])
 def test_a_recogniser_has_no_steps(base: WhisperModel, name: str) -> None:
     with pytest.raises(InputError, match=r"has no steps to time; name an audio model"):
-        load_drafter(name, base)
+        load_subject(name, base)
 
 
 def test_an_unknown_drafter_is_told(base: WhisperModel) -> None:
     with pytest.raises(ModelNotFoundError):
-        load_drafter("whisper-huge", base)
+        load_subject("whisper-huge", base)
 
 
 def test_english_is_spoken_where_it_can_be(toy: ToyFactory) -> None:

@@ -1,5 +1,6 @@
 """Which configurations there are, and what they are called."""
 
+from math import nan
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from as2d.replay.configuration import Configuration
         (Configuration(2, ("self",), 7, method="target-only"), "target-only 2c"),
         (Configuration(4, ("self",), 7, 2), "as2d self b7 4c2d"),
         (Configuration(2, ("self", "tiny"), 7, batch=8), "as2d self+tiny b7 2c1d batch 8"),
+        (Configuration(2, ("self",), 11, floor=0.1), "as2d self b11 floor 0.1 2c1d"),
         (Configuration(2, ("self",), method="as2d-without-budget"), "as2d-without-budget self 2c1d"),
         (Configuration(2, ("self",), 4, 2, method="speculative"), "speculative self b4 2c2d"),
         (Configuration(2, ("self",), 0, method="speculative"), "target-only 2c"),
@@ -34,6 +36,10 @@ def test_keys(configuration: Configuration, key: str) -> None:
         ({"drafter_threads": 3}, "use 1 to 2"),
         ({"method": "specasr"}, "what specasr drafts depends on its drafts before"),
         ({"method": "lookahead"}, "replay as2d, "),
+        ({"floor": -0.1}, "a floor is a probability"),
+        ({"floor": 1.0}, "less than 1"),
+        ({"floor": nan}, "less than 1"),
+        ({"floor": 0.1, "method": "as2d-without-budget"}, "only as2d has a floor"),
         ({"method": "speculative", "drafters": ("self", "tiny")}, "has one drafter, not several"),
     ],
 )

@@ -199,6 +199,17 @@ def test_without_a_budget_the_draft_is_cut_where_it_is_unsure(
     assert widths(simulated) == [1, 3, 3]  # 31, 32 (unsure), then 34, 35
 
 
+def test_with_a_floor_candidates_end_where_they_are_unlikely(
+    make_trace: Make, make_stream: Make, provenance: Provenance, flat_costs: Make
+) -> None:
+    window = make_trace(WORDS, {"one": make_stream([(word,) for word in WORDS])})  # 0.9 each
+    simulator = Simulator(window, provenance, flat_costs(step=0.01))
+    assert widths(simulator.run(Configuration(2, ("one",), 7, floor=0.5))) == [1, 6]
+    floored = simulator.run(Configuration(2, ("one",), 7, floor=0.8))
+    assert widths(floored) == [1, 4, 2]  # 31, 32, and 33 for nothing; 35
+    assert widths(simulator.run(Configuration(2, ("one",), 7, floor=0.95))) == [1, 2, 2, 2]
+
+
 CONTINUED = tuple(Continuation(min(agreed, 6), ends=False) for agreed in (2, 1, 0, 3, 2, 1, 0))
 """The drafter is wrong about 32; it would go on behind the end."""
 

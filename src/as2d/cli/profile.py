@@ -15,6 +15,7 @@ from as2d.cli.profile_picture import draw
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.errors import InputError
+from as2d.models.load import SELF
 from as2d.models.store import installed
 from as2d.models.whisper.model import TargetPrecision
 from as2d.profiling.bench import Bench
@@ -22,7 +23,7 @@ from as2d.profiling.machine import Wanted, profile_machine
 from as2d.profiling.memory import peaks_mb
 from as2d.profiling.plan import Point, points
 from as2d.profiling.profile import Profile, load_profile
-from as2d.profiling.subjects import SELF, load_subjects
+from as2d.profiling.subjects import load_subjects
 from as2d.profiling.table import to_text
 from as2d.runtime.cores import available_cores, split_cores
 from as2d.session import DEFAULT_MODEL

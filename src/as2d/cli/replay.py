@@ -7,19 +7,20 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from as2d.cli.clips import Kinds, Languages, Limit, Seed
+from as2d.cli.clips import CorpusFolder, Kinds, Languages, Limit, Seed
 from as2d.cli.lists import names, numbers
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.decoding.methods import TRAITS
 from as2d.drafting.publication import BatchSize
 from as2d.errors import AudioError, InputError
-from as2d.evaluation.corpora import Clip, Corpus, Selection, read_corpus, select
+from as2d.evaluation.corpora import Clip, Corpus, Selection, open_clip, read_speech, select
+from as2d.models.load import SELF
 from as2d.models.whisper.model import TargetPrecision
 from as2d.profiling.costs import Costs as ProfileCosts
 from as2d.profiling.plan import splits
 from as2d.profiling.profile import Profile, load_profile
-from as2d.profiling.subjects import SELF, load_subjects
+from as2d.profiling.subjects import load_subjects
 from as2d.records import SpeechTask, Task, UsedMethod
 from as2d.replay import trace_file
 from as2d.replay.check import Observed, agreements, observe
@@ -35,7 +36,6 @@ from as2d.runtime.cores import available_cores, split_cores
 from as2d.runtime.exactness import MAX_BUDGET
 from as2d.runtime.pair import SpeechWindow
 from as2d.session import DEFAULT_MODEL
-from as2d.session.recording import Recording
 
 _DRAFTERS = (SELF, "whisper-tiny.en")
 _BUDGET = 7
@@ -47,10 +47,6 @@ app = typer.Typer(
     help="Judge configurations without running them: record tokens once, and replay them under measured costs.",
 )
 
-_CorpusFolder = Annotated[
-    Path,
-    typer.Argument(metavar="CORPUS", help="A folder with manifest.jsonl: id, path, language, kind."),
-]
 _Out = Annotated[Path, typer.Option(help="The file of traces; one that is there is continued.")]
 _Model = Annotated[str, typer.Option(help="A name from `as2d models list`, or a model folder.")]
 _Drafter = Annotated[
@@ -62,13 +58,15 @@ _Drafter = Annotated[
 ]
 _Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
 _Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
-_TaskOption = Annotated[SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")]
+_TaskOption = Annotated[
+    SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")
+]
 _Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 
 
 @app.command()
 def record(
-    corpus: _CorpusFolder,
+    corpus: CorpusFolder,
     *,
     out: _Out = Path("traces.jsonl"),
     limit: Limit = None,
@@ -87,7 +85,7 @@ def record(
     Each window is written as it is recorded: interrupted, the same command goes on where it was.
     """
     with saying_what_is_logged(quiet=quiet, verbose=False):
-        models, heard = _loaded(model, drafter, threads, precision), read_corpus(corpus)
+        models, heard = _loaded(model, drafter, threads, precision), read_speech(corpus)
         recorded = trace_file.begin(out, models.provenance(heard.digest, task))
         selection = Selection(names(kinds), names(languages), limit, seed)
         for window in _windows(heard, models, selection, quiet=quiet):
@@ -181,7 +179,7 @@ _Repetitions = Annotated[int, typer.Option(min=1, help="Native runs of each wind
 
 @app.command()
 def check(
-    corpus: _CorpusFolder,
+    corpus: CorpusFolder,
     *,
     budget: _Budget = _BUDGET,
     repetitions: _Repetitions = 3,
@@ -200,7 +198,7 @@ def check(
     The target alone and each drafter are run in alternation, on prepared audio.
     """
     with saying_what_is_logged(quiet=quiet, verbose=False):
-        models, heard = _loaded(model, drafter, threads, precision), read_corpus(corpus)
+        models, heard = _loaded(model, drafter, threads, precision), read_speech(corpus)
         compared = _compared(models, budget)
         observed: list[Observed] = []
         for window in _windows(
@@ -250,7 +248,7 @@ def _windows(corpus: Corpus, models: Models, selection: Selection, *, quiet: boo
 
 
 def _spoken(clip: Clip) -> Iterator[_Spoken]:
-    with Recording(clip.path) as recording:
+    with open_clip(clip) as recording:
         for index, speech in enumerate(recording.windows):
             yield _Spoken(f"{clip.name}#{index}", clip.language or None, speech)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from as2d.cli import replay
-from as2d.cli.clips import Kinds, Languages, Limit, Seed
+from as2d.cli.clips import CorpusFolder, Kinds, Languages, Limit, Seed
 from as2d.cli.lists import names
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
@@ -22,7 +22,7 @@ from as2d.configuration.file import check_writable, default_file, merge_entries
 from as2d.configuration.tune import OBJECTIVES, Progress, Rules, Tuning, grounds, simulate, tune
 from as2d.configuration.tuned import Entry, Half, Objective
 from as2d.errors import InputError
-from as2d.evaluation.corpora import Selection, read_corpus, select
+from as2d.evaluation.corpora import Selection, read_speech, select
 from as2d.models.whisper.model import TargetPrecision
 from as2d.profiling.check import check
 from as2d.profiling.costs import Costs
@@ -39,10 +39,6 @@ from as2d.runtime.cores import available_cores
 _FACTORS = (0.5, 2.0)
 """By which contention is scaled, to see whether the choice would be another."""
 
-_CorpusFolder = Annotated[
-    Path,
-    typer.Argument(metavar="CORPUS", help="A folder with manifest.jsonl: id, path, language, kind."),
-]
 _Profile = Annotated[
     Path, typer.Option("--profile", metavar="FILE", help="What `as2d profile` wrote, on whatever machine.")
 ]
@@ -72,7 +68,9 @@ _Traces = Annotated[
 _HalfOption = Annotated[
     Half | None, typer.Option("--half", help="Tune on this half of the clips, and test on the other.")
 ]
-_TaskOption = Annotated[SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")]
+_TaskOption = Annotated[
+    SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")
+]
 _Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Explain = Annotated[
     bool, typer.Option("--explain", help="Why: more tables, and a picture beside the file (extra bench).")
@@ -81,7 +79,7 @@ _Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but err
 
 
 def command(
-    corpus: _CorpusFolder,
+    corpus: CorpusFolder,
     *,
     profile: _Profile,
     out: _Out = None,
@@ -195,7 +193,7 @@ def _recorded(
         quiet=quiet,
     )
     clips = {
-        clip.name for clip in select(read_corpus(wanted.corpus).clips, models.languages, wanted.selection)
+        clip.name for clip in select(read_speech(wanted.corpus).clips, models.languages, wanted.selection)
     }
     known = trace_file.read([file])
     windows = tuple(one for one in known.windows if one.window.rpartition("#")[0] in clips)

@@ -60,7 +60,9 @@ def _draw_panel(axes: Any, tuning: Tuning) -> None:
     )
     chosen = {"color": BLACK, "marker": "*", "markersize": 12, "linestyle": "none", "zorder": 3}
     axes.plot([choice.budget], [known.tps], label="chosen", **chosen)
-    axes.set(title=f"{tuning.group}: {choice.label}", xlabel="budget")
+    # So small that a long label does not reach the next panel.
+    axes.set_title(f"{tuning.group}: {choice.label}", fontsize=9)
+    axes.set_xlabel("budget")
     axes.set_xticks(range(0, 25, 4))
 
 

@@ -11,10 +11,15 @@ from as2d.runtime.exactness import MAX_BUDGET
 
 BATCHES: tuple[BatchSize, ...] = ("word", 8)
 """Tokens published together: each word, and the paper's number."""
+FLOORS = (0.03, 0.1, 0.2)
+"""How likely all candidates of a round must be to be accepted: less for drafters that are surer than they say."""
+LARGE_BUDGETS = (7, 11, 15)
+"""Budgets that a floor is tried with: it needs none that is small, and widths beyond 16 are dear."""
 
 
 def catalogue(threads: int, drafters: Sequence[str]) -> list[Configuration]:
-    """The target alone on all cores; then every drafter × core split × batch × budget, each with the least first."""
+    """The target alone on all cores; then every drafter × core split × batch × budget, each with the least first; then
+    every drafter × core split × large budget × floor, by word."""
     drafted = [
         Configuration(threads, (drafter,), budget, split.drafter, batch)
         for drafter in drafters
@@ -22,7 +27,14 @@ def catalogue(threads: int, drafters: Sequence[str]) -> list[Configuration]:
         for batch in BATCHES
         for budget in range(1, MAX_BUDGET + 1)
     ]
-    return [Configuration(threads), *drafted]
+    floored = [
+        Configuration(threads, (drafter,), budget, split.drafter, floor=floor)
+        for drafter in drafters
+        for split in splits(threads)
+        for budget in LARGE_BUDGETS
+        for floor in FLOORS
+    ]
+    return [Configuration(threads), *drafted, *floored]
 
 
 def affordable(profile: Profile, limit_mb: float) -> tuple[str, ...]:

@@ -7,13 +7,14 @@ from os import PathLike
 from threading import Lock
 from typing import Any
 
+from as2d.configuration.memory import ABSENT, Absent, fits, free_bytes
 from as2d.drafting.prefix import PrefixDrafter
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary
+from as2d.models.load import SELF, Device, Engine, load_drafter, require_whisper_target
 from as2d.models.recognisers.contract import Recogniser
-from as2d.models.recognisers.load import load_recogniser
-from as2d.models.store import KNOWN, installed, resolve
-from as2d.models.whisper.drafter import load_whisper_drafter, load_whisper_self_drafter
+from as2d.models.recognisers.load import load_recogniser, names_recogniser
+from as2d.models.store import Files, HubFiles, installed, pulled, resolve
 from as2d.models.whisper.model import WhisperModel
 from as2d.records import Instruction
 from as2d.runtime.pair import Load
@@ -21,11 +22,9 @@ from as2d.runtime.source import Encoded, Float32, Job, Source, source_of
 
 AUTO = "auto"
 """The best of the drafters that come with as2d."""
-SELF = "self"
-"""A cheaper decoder of the target itself."""
 
 _SMALL_WHISPER = "whisper-tiny.en"
-_RECOGNISERS = ("pocketsphinx", "onnx-asr", "sherpa-onnx")
+_SMALL_QWEN = "Qwen/Qwen3-ASR-0.6B-hf"
 
 Drafter = str | PathLike[str] | AudioModel | Recogniser
 """A name ("self", one of `as2d models list`, or of a recogniser), a Whisper folder, or a loaded model."""
@@ -93,11 +92,16 @@ class Drafters:
         return (indices,) if indices else ()
 
 
-def drafters_for(target: AudioModel, drafter: Drafter | Sequence[Drafter] | None) -> Drafters:
-    """What the caller named. Raises InputError or ModelNotFoundError for a name that is none."""
+def drafters_for(
+    target: AudioModel,
+    drafter: Drafter | Sequence[Drafter] | None,
+    engine: Engine = "auto",
+    device: Device = "cpu",
+) -> Drafters:
+    """What the caller named; audio models by name run on that engine. InputError or ModelNotFoundError for no name."""
     wanted = _as_sequence(drafter)
     if AUTO not in wanted:
-        return Drafters(tuple(_source(one, target) for one in wanted))
+        return Drafters(tuple(_source(one, target, engine, device) for one in wanted))
     if len(wanted) > 1:
         raise InputError("the drafter auto stands for the best of several; name others without it")
     return Drafters(_candidates(target), compete=True)
@@ -112,29 +116,44 @@ def _as_sequence(drafter: Drafter | Sequence[Drafter] | None) -> Sequence[Drafte
 
 
 def _candidates(target: AudioModel) -> tuple[LazySource, ...]:
-    own = (_self(target),) if isinstance(target, WhisperModel) else ()
-    if _SMALL_WHISPER not in installed():
-        return own
-    load = partial(load_whisper_drafter, _SMALL_WHISPER)
-    return (*own, LazySource(_SMALL_WHISPER, KNOWN[_SMALL_WHISPER].digest, load, encodes=True))
+    """Those that are here: self for Whisper, else Qwen's small recogniser; and the small Whisper for all."""
+    small = (_named(_SMALL_WHISPER, target),) if _SMALL_WHISPER in installed() else ()
+    if isinstance(target, WhisperModel):
+        return (_self(target), *small)
+    has_qwen = target.name != _SMALL_QWEN and _SMALL_QWEN in pulled()
+    return (_named(_SMALL_QWEN, target), *small) if has_qwen else small
 
 
-def _source(drafter: Drafter, target: AudioModel) -> LazySource:
+def _source(drafter: Drafter, target: AudioModel, engine: Engine, device: Device) -> LazySource:
     if drafter == SELF:
         return _self(target)
-    if isinstance(drafter, str) and drafter.partition(":")[0] in _RECOGNISERS:
+    if isinstance(drafter, str) and names_recogniser(drafter):
         return LazySource(drafter, drafter, partial(load_recogniser, drafter), encodes=False, writes_on=False)
     if isinstance(drafter, str | PathLike):
-        files = resolve(drafter)
-        return LazySource(files.name, files.digest, partial(load_whisper_drafter, drafter), encodes=True)
+        return _named(drafter, target, engine, device)
     identity = getattr(drafter, "identity", drafter.name)
     is_model = hasattr(drafter, "prepare")
     encodes = is_model and not isinstance(drafter, SharesEncoder)
     return LazySource(drafter.name, identity, lambda: drafter, encodes=encodes, writes_on=is_model)
 
 
+def _named(
+    name: str | PathLike[str], target: AudioModel, engine: Engine = "auto", device: Device = "cpu"
+) -> LazySource:
+    files = resolve(name)
+    if fits(files.name, files.hashed, free_bytes()):
+        load = partial(load_drafter, name, target=target, engine=engine, device=device)
+        return LazySource(files.name, _identity(files, engine, device), load, encodes=True)
+    return LazySource(files.name, ABSENT, partial(Absent, files.name), encodes=False)
+
+
+def _identity(files: Files, engine: Engine, device: Device) -> str:
+    """The weights, and what computes them unless that is the usual engine on the CPU."""
+    usual = "torch" if isinstance(files, HubFiles) and files.family != "whisper" else "onnxruntime"
+    used = usual if engine == "auto" and device == "cpu" else "torch" if device == "cuda" else engine
+    return files.digest if (used, device) == (usual, "cpu") else f"{files.digest} on {used} {device}"
+
+
 def _self(target: AudioModel) -> LazySource:
-    if not isinstance(target, WhisperModel):
-        raise InputError(f"the drafter self is made of a Whisper target, and {target.name} is none")
-    load = partial(load_whisper_self_drafter, target)
+    load = partial(load_drafter, SELF, require_whisper_target(target))
     return LazySource(SELF, f"{SELF} of {target.identity}", load, encodes=False)

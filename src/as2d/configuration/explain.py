@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from as2d.configuration.method import DEFAULT_BUDGET
-from as2d.configuration.tune import Tuning, grounds, of_windows
+from as2d.configuration.tune import Tuning, fixed, grounds, of_windows
 from as2d.configuration.tuned import Choice, Grounds
 from as2d.replay.configuration import Configuration
 from as2d.replay.score import pooled_tps
@@ -27,10 +27,11 @@ def choices(tunings: Iterable[Tuning]) -> str:
 
 
 def reasons(tuning: Tuning, by_factor: Mapping[float, Tuning], ablated_scores: Scores) -> str:
-    """All tables about one kind of request: by budget, fixed configurations, ablations and sensitivity."""
+    """All tables about one kind of request: by budget, by floor, fixed configurations, ablations and sensitivity."""
     parts = [
         f"## {tuning.objective}, {tuning.group}: {tuning.choice.label}",
         by_budget(tuning),
+        by_floor(tuning),
         controls(tuning),
         ablations(tuning, ablated_scores),
         sensitivity(tuning, by_factor),
@@ -51,13 +52,30 @@ def by_budget(tuning: Tuning) -> str:
 
 
 def budget_curves(tuning: Tuning) -> dict[str, dict[int, float]]:
-    """For each drafter the pooled tokens a second by budget, of the best of its core splits and batches."""
+    """For each drafter the pooled tokens a second by fixed budget, of the best of its core splits and batches."""
     curves: dict[str, dict[int, float]] = {}
-    for one, row in tuning.scores.items():
+    for one, row in fixed(tuning.scores).items():
         for drafter in one.drafted:
             curve = curves.setdefault(drafter, {})
             curve[one.budget] = max(curve.get(one.budget, 0.0), pooled_tps(row, tuning.clock))
     return curves
+
+
+def by_floor(tuning: Tuning) -> str:
+    """Pooled tokens a second of each drafter with a floor, by budget: the best of its core splits."""
+    floored = [one for one in tuning.scores if one.floor]
+    budgets = sorted({one.budget for one in floored})
+    best: dict[tuple[str, float], dict[int, float]] = {}
+    for one in floored:
+        row = best.setdefault((one.drafted[0], one.floor), dict.fromkeys(budgets, 0.0))
+        row[one.budget] = max(row[one.budget], pooled_tps(tuning.scores[one], tuning.clock))
+    return table(
+        ("floor", *(f"b{budget}" for budget in budgets)),
+        (
+            (f"{drafter} {floor:g}", *map("{:.1f}".format, row.values()))
+            for (drafter, floor), row in best.items()
+        ),
+    )
 
 
 def controls(tuning: Tuning) -> str:
@@ -78,8 +96,8 @@ def ablated(tuning: Tuning) -> tuple[Configuration, ...]:
     if not tuning.chosen.drafted:
         return ()
     return (
-        replace(tuning.chosen, method="as2d-without-decoupling"),
-        replace(tuning.chosen, method="as2d-without-budget"),
+        replace(tuning.chosen, method="as2d-without-decoupling", floor=0.0),
+        replace(tuning.chosen, method="as2d-without-budget", floor=0.0),
     )
 
 

@@ -121,7 +121,7 @@ def _check_choice(entry: Entry) -> None:
         possible = choice.budget == 0
     else:
         possible = 1 <= choice.budget <= MAX_BUDGET and choice.drafter in entry.drafters
-    if not possible or not 1 <= choice.drafter_threads <= entry.threads:
+    if not possible or choice.floor >= 1 or not 1 <= choice.drafter_threads <= entry.threads:
         raise ValueError(f"a choice that is not possible: {choice.label}")
 
 
@@ -137,6 +137,7 @@ def _to_choice(fields: Mapping[str, Any]) -> Choice:
         budget=_count(fields["budget"]),
         drafter_threads=_count(fields["drafter_threads"]),
         batch=_batch(fields["batch"]),
+        floor=_amount(fields.get("floor", 0.0)),  # older files have none
     )
 
 

@@ -13,8 +13,8 @@ MARGIN = 0.05
 """What drafting must take off the target's time to be chosen: a few clips say no more than that."""
 
 Kind = Literal["english", "other", "translation", "question"]
-"""What is measured: transcribing English and transcribing any other language, which is German, and translating.
-Questions are not measured: the models that come with as2d answer none."""
+"""What is measured: transcribing English and transcribing any other language, which is German, translating, and
+answering a question."""
 
 
 class Times(NamedTuple):

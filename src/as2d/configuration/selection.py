@@ -27,7 +27,8 @@ _log = getLogger(__name__)
 class Selection:
     """Who drafts the windows of a request, and why somebody that could have does not.
 
-    `budget` and `batch` are for requests that do not say them; `tuned` names the configuration that all this is from.
+    `budget` and `batch` are for requests that do not say them, `floor` for those that do not say a budget; `tuned`
+    names the configuration that all this is from.
     """
 
     pair: Pair
@@ -35,6 +36,7 @@ class Selection:
     warnings: tuple[str, ...] = ()
     budget: int = DEFAULT_BUDGET
     batch: BatchSize = "word"
+    floor: float = 0.0
     tuned: str | None = None
 
 
@@ -139,6 +141,7 @@ class Selector:
             lambda _: sources,
             budget=choice.budget,
             batch=choice.batch,
+            floor=choice.floor,
             tuned=choice.label,
         )
 

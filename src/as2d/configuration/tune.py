@@ -52,7 +52,7 @@ class Tuning:
         """What was chosen, as it is kept."""
         one = self.chosen
         drafter = one.drafted[0] if one.drafted else None
-        return Choice(drafter, one.budget if drafter else 0, one.drafter_threads, one.batch)
+        return Choice(drafter, one.budget if drafter else 0, one.drafter_threads, one.batch, one.floor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,27 +127,33 @@ def quick(scores: Scores, latency_limit_ms: float | None) -> Scores:
 
 
 def grounds(scores: Scores, chosen: Configuration, clock: Clock) -> Grounds:
-    """What the scores of some windows, one at least, say of a configuration."""
+    """What the scores of some windows, one at least, say of a configuration. The oracle has fixed budgets only, as
+    the paper's: a choice with a floor may surpass it."""
     latencies = [score.latency_ms for score in scores[chosen]]
     return Grounds(
         windows=len(latencies),
         tps=pooled_tps(scores[chosen], clock),
         tps_budget_7=at_budget(scores, chosen.drafted, DEFAULT_BUDGET, clock),
         tps_target_only=max(pooled_tps(row, clock) for one, row in scores.items() if not one.drafted),
-        tps_oracle=hindsight(scores, clock).tps,
+        tps_oracle=hindsight(fixed(scores), clock).tps,
         latency_p50_ms=quantile(latencies, 0.5),
         latency_p95_ms=quantile(latencies, 0.95),
     )
 
 
 def at_budget(scores: Scores, drafters: tuple[str, ...], budget: int, clock: Clock) -> float | None:
-    """The highest pooled tokens a second with that budget: of these drafters, or of any where there are none."""
+    """The highest pooled tokens a second with that fixed budget: of these drafters, or of any where there are none."""
     found = (
         pooled_tps(row, clock)
-        for one, row in scores.items()
+        for one, row in fixed(scores).items()
         if one.budget == budget and drafters in ((), one.drafters)
     )
     return max(found, default=None)
+
+
+def fixed(scores: Scores) -> Scores:
+    """Those of configurations without a floor."""
+    return {one: row for one, row in scores.items() if not one.floor}
 
 
 def quantile(values: Sequence[float], share: float) -> float:

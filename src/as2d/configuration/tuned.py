@@ -24,12 +24,14 @@ _MACHINE = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who drafts (None: nobody), the most candidates a round, the drafter's cores, and tokens published together."""
+    """Who drafts (None: nobody), the most candidates a round, the drafter's cores, tokens published together, and how
+    likely all candidates of a round must be to be accepted (0: no matter)."""
 
     drafter: str | None
     budget: int
     drafter_threads: int
     batch: BatchSize
+    floor: float = 0.0
 
     @property
     def label(self) -> str:
@@ -38,7 +40,8 @@ class Choice:
             return "target-only"
         cores = f" on {self.drafter_threads} cores" if self.drafter_threads > 1 else ""
         batch = "" if self.batch == "word" else f" batch {self.batch}"
-        return f"{self.drafter} b{self.budget}{cores}{batch}"
+        floor = f" floor {self.floor:g}" if self.floor else ""
+        return f"{self.drafter} b{self.budget}{floor}{cores}{batch}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,8 @@ class Grounds:
     """What replay says of a choice over some windows, on the clock of the objective (`tune.CLOCKS`).
 
     Tokens a second are pooled: of the choice, of the best with budget 7 (of the same drafter, if one was chosen; None
-    where none was tried), of the target alone, and of the best configuration of each window in hindsight. Latencies are
-    the choice's, from the request to the end of the answer, in milliseconds.
+    where none was tried), of the target alone, and of the best configuration without a floor of each window in
+    hindsight. Latencies are the choice's, from the request to the end of the answer, in milliseconds.
     """
 
     windows: int

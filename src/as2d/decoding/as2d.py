@@ -40,13 +40,15 @@ def decode(
     vocabulary_size: int,
     resync: bool = False,
     threshold: float = 0.0,
+    floor: float = 0.0,
 ) -> Iterator[Commit]:
     """Decode to the end, one commit a round, with up to `budget` candidates verified in each.
 
     The tokens are the target's own, whatever the sources publish. Whenever a commit is given out, the target's cache
     holds the prompt and all committed tokens but the last, so that the generator may be closed there. A commit names
     the sources that it switches off, which are ignored from then on, and with `resync` those to restart. No candidate
-    is proposed behind one with a probability below `threshold`.
+    is proposed behind one with a probability below `threshold`, nor where it is less probable than `floor` that all are
+    accepted (`floor.likely`).
     """
     rounds = Rounds(target, rules, vocabulary_size)
     tracks = [Track()] * len(sources)
@@ -55,7 +57,12 @@ def decode(
         tracks = [look(t, s.snapshot(), committed, marks) for t, s in zip(tracks, sources, strict=True)]
         rounds.use_threads(cores.cores_for(sum(track.drafting for track in tracks)))
         candidates, source = propose(
-            tracks, committed, rounds.room(budget), usable=rounds.usable, threshold=threshold
+            tracks,
+            committed,
+            rounds.room(budget),
+            usable=rounds.usable,
+            threshold=threshold,
+            floor=floor,
         )
         commit = rounds.verify(candidates, source)
         tracks, commit = learn(tracks, commit, len(committed), resync=resync)

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from as2d.models.contract import AudioModel
-from as2d.models.whisper.model import load_whisper
-from as2d.profiling.subjects import instruction_for, load_drafter
+from as2d.models.load import load_target
+from as2d.profiling.subjects import instruction_for, load_subject
 from as2d.records import SAMPLE_RATE
 
 _STATUS = Path("/proc/self/status")
@@ -40,11 +40,11 @@ def _peak_mb(target: str, precision: str, drafter: str | None = None) -> float |
 
 def _main(target: str, precision: str, drafter: str | None = None) -> None:
     before = _from_here()
-    model = load_whisper(target, "fp32" if precision == "fp32" else "int8")
+    model = load_target(target, precision="fp32" if precision == "fp32" else "int8")
     _use(model)
     if drafter:
         before = _from_here()
-        _use(load_drafter(drafter, model))
+        _use(load_subject(drafter, model))
     sys.stdout.write(f"{_field_mb('VmHWM') - before}\n")
 
 

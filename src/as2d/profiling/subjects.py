@@ -5,14 +5,10 @@ from dataclasses import dataclass
 
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel, SharesEncoder
-from as2d.models.whisper.drafter import load_whisper_drafter, load_whisper_self_drafter
-from as2d.models.whisper.model import TargetPrecision, WhisperModel, load_whisper
+from as2d.models.load import load_drafter, load_target
+from as2d.models.recognisers.load import names_recogniser
+from as2d.models.whisper.model import TargetPrecision
 from as2d.records import Instruction
-
-SELF = "self"
-"""The drafter made of the target's own decoder."""
-
-_RECOGNISERS = ("pocketsphinx", "onnx-asr", "sherpa-onnx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +36,19 @@ class Subjects:
 
 def load_subjects(target: str, drafters: Sequence[str], precision: TargetPrecision) -> Subjects:
     """The named models. Raises InputError for a name that has no steps to time, else what loading raises."""
-    model = load_whisper(target, precision)
-    return Subjects(target, model, {name: load_drafter(name, model) for name in drafters})
+    model = load_target(target, precision=precision)
+    return Subjects(target, model, {name: load_subject(name, model) for name in drafters})
 
 
-def load_drafter(name: str, target: WhisperModel) -> AudioModel:
-    """A drafter by its name, or a Whisper folder. InputError for a recogniser."""
-    if name == SELF:
-        return load_whisper_self_drafter(target)
-    if name.partition(":")[0] in _RECOGNISERS:
+def load_subject(name: str, target: AudioModel) -> AudioModel:
+    """A drafter by its name or folder. InputError for a recogniser."""
+    if names_recogniser(name):
         raise InputError(f"the recogniser {name} gives text and has no steps to time; name an audio model")
-    return load_whisper_drafter(name)
+    return load_drafter(name, target)
 
 
 def instruction_for(model: AudioModel) -> Instruction:
     """What a model is asked while it is timed: English where it can, else its first language."""
     languages = model.capabilities.languages
-    return Instruction(model.capabilities.tasks[0], "en" if "en" in languages else languages[0])
+    first = next(iter(languages), None)
+    return Instruction(model.capabilities.tasks[0], "en" if "en" in languages else first)

@@ -18,7 +18,8 @@ REPLAYED: tuple[UsedMethod, ...] = ("as2d", "as2d-without-budget", *_IN_TURN, "t
 class Configuration:
     """A method, who drafts, the most candidates a round (0: nobody drafts), the cores, and the batches published.
 
-    `threads` are shared by target and drafters, of which each drafts on `drafter_threads`.
+    `threads` are shared by target and drafters, of which each drafts on `drafter_threads`. `floor` is how likely all
+    candidates of a round must be to be accepted (as2d; see `decoding.floor`).
     """
 
     threads: int
@@ -27,6 +28,7 @@ class Configuration:
     drafter_threads: int = 1
     batch: BatchSize = "word"
     method: UsedMethod = "as2d"
+    floor: float = 0.0
 
     def __post_init__(self) -> None:
         if self.method not in REPLAYED:
@@ -36,6 +38,10 @@ class Configuration:
             )
         if not 0 <= self.budget <= MAX_BUDGET:
             raise InputError(f"there is no budget {self.budget}; use 0 to {MAX_BUDGET}")
+        if not 0 <= self.floor < 1:
+            raise InputError(f"a floor is a probability, not {self.floor}; use 0 or more, and less than 1")
+        if self.floor and self.method != "as2d":
+            raise InputError(f"only as2d has a floor, not {self.method}; use 0")
         if self.in_turn and len(self.drafters) > 1:
             raise InputError(f"{self.method} has one drafter, not several; choose one")
         split_cores(self.threads, self.drafter_threads)
@@ -64,7 +70,8 @@ class Configuration:
         budget = f"b{self.budget}" if self._has_budget else ""
         batch = "" if self.batch == "word" else f"batch {self.batch}"
         cores = f"{self.threads}c{self.drafter_threads}d"
-        return " ".join(filter(None, (self.method, "+".join(self.drafted), budget, cores, batch)))
+        floor = f"floor {self.floor:g}" if self.floor else ""
+        return " ".join(filter(None, (self.method, "+".join(self.drafted), budget, floor, cores, batch)))
 
     @property
     def _has_budget(self) -> bool:

@@ -48,6 +48,7 @@ def native_loop(
         marks=answering.marks,
         vocabulary_size=answering.vocabulary_size,
         threshold=THRESHOLD if cuts else 0.0,
+        floor=configuration.floor,
     )
 
 
