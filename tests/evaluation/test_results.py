@@ -1,12 +1,16 @@
 """Summary and report of a folder, from what its rows and clips say."""
 
 import json
+import sys
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from as2d.errors import InputError
+from as2d.evaluation.analysis.translation import scores
 from as2d.evaluation.contender import Contender
 from as2d.evaluation.measuring.journal import ClipRecord, Journal, Setup
 from as2d.evaluation.results import write_results
@@ -77,3 +81,31 @@ def test_nothing_measured(tmp_path: Path) -> None:
         pass
     with pytest.raises(InputError, match="nothing was measured"):
         write_results(tmp_path, lambda _: None)
+
+
+def test_what_was_asked_decides_what_is_counted(tmp_path: Path, make_row: MakeRow) -> None:
+    found = {}
+    for task, options in (("ask", {"task": "ask"}), ("translate", {"task": "translate", "to": "en"})):
+        with Journal(tmp_path / task, replace(SETUP, options=options)) as journal:
+            journal.add_rows("a#0", [make_row(CONTENDER, window="a#0", text="my cat")])
+            journal.finish(ClipRecord("a", {"a#0": 1}, (), "a dog\nthe cat"))
+        said: list[str] = []
+        assert f"* Task: {task}" in write_results(tmp_path / task, said.append)
+        found[task] = json.loads((tmp_path / task / "summary.json").read_text())["accuracies"]
+    assert found["ask"]["target-only 2c"]["f1"] == pytest.approx(2 / 3)
+    if find_spec("sacrebleu"):
+        assert found["translate"]["target-only 2c"]["chrf_clips"] == 1
+
+
+def test_without_sacrebleu_it_is_said(
+    tmp_path: Path, make_row: MakeRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    scores.cache_clear()
+    with Journal(tmp_path, replace(SETUP, options={"task": "translate", "to": "en"})) as journal:
+        journal.add_rows("a#0", [make_row(CONTENDER, window="a#0")])
+        journal.finish(ClipRecord("a", {"a#0": 1}, (), "my cat"))
+    said: list[str] = []
+    write_results(tmp_path, said.append)
+    assert 'run pip install "as2d[bench]"' in said[0]
+    assert said[0].startswith("no BLEU and chrF: ")

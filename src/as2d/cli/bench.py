@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from as2d.cli.clips import Kinds, Languages, Limit, Seed
+from as2d.cli.clips import CorpusFolder, Kinds, Languages, Limit, Seed
 from as2d.cli.groups import DEFAULT, DefaultGroup
 from as2d.cli.lists import names, numbers
 from as2d.cli.progress import ClipsBar, can_be_seen
@@ -17,17 +17,18 @@ from as2d.cli.report import say, saying_what_is_logged
 from as2d.configuration.drafters import AUTO, drafters_for
 from as2d.errors import AudioError
 from as2d.evaluation.bench import Bench, BenchOptions, open_bench
-from as2d.evaluation.corpora import Clip, Selection, read_corpus, select
+from as2d.evaluation.corpora import Asking, Clip, Selection, open_clip, read_speech, select
 from as2d.evaluation.host import describe_host
 from as2d.evaluation.independence import BLOCK, PAIRS, ProbeWindow, as_dict, markdown, probe
 from as2d.evaluation.measuring.journal import make_folder, read_clips, read_rows, read_setup, write_whole
 from as2d.evaluation.measuring.plan import Wishes
 from as2d.evaluation.measuring.runner import Procedure
 from as2d.evaluation.results import write_results
-from as2d.models.whisper.model import TargetPrecision, load_whisper
+from as2d.models.load import load_target
+from as2d.models.whisper.model import TargetPrecision
+from as2d.records import Task
 from as2d.runtime.cores import available_cores
 from as2d.session import DEFAULT_MODEL
-from as2d.session.recording import Recording
 
 _NOT_IDENTICAL = 1
 _PROBED_CLIPS, _PROBED_WINDOWS = 240, 2
@@ -41,12 +42,6 @@ app = typer.Typer(
     help="Compare methods on a corpus: `as2d bench CORPUS --out DIR`, which is `as2d bench run`.",
 )
 
-_CorpusFolder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="CORPUS", help="A folder with manifest.jsonl: id, path, language, kind, reference."
-    ),
-]
 _Out = Annotated[
     Path, typer.Option(metavar="DIR", help="Everything goes there; a bench that was stopped goes on.")
 ]
@@ -79,6 +74,8 @@ _Repetitions = Annotated[int, typer.Option(min=1, help="How often each contender
 _Model = Annotated[str, typer.Option(help="A name from `as2d models list`, or a model folder.")]
 _Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Peers = Annotated[bool, typer.Option("--peers", help="Other projects' decoders too (extra peers).")]
+_Task = Annotated[Task, typer.Option(help="What to ask of the models: ask puts the corpus' own questions.")]
+_To = Annotated[str | None, typer.Option(metavar="LANG", help="Language of translations (en).")]
 _Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 _Pairs = Annotated[int, typer.Option(min=1, help="Pairs of blocks for each drafter.")]
 _Block = Annotated[int, typer.Option(min=1, help="Candidates a block.")]
@@ -87,13 +84,15 @@ _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The --out folder o
 
 @app.command(DEFAULT)
 def run(
-    corpus: _CorpusFolder,
+    corpus: CorpusFolder,
     *,
     out: _Out,
     limit: Limit = None,
     kinds: Kinds = None,
     languages: Languages = None,
     seed: Seed = 0,
+    task: _Task = "transcribe",
+    to: _To = None,
     min_tokens: _MinTokens = 0,
     methods: _Methods = None,
     drafters: _Drafters = None,
@@ -124,6 +123,7 @@ def run(
         ),
         Procedure(repetitions, min_tokens),
         peers,
+        Asking(task, to),
     )
     inform = _ignore if quiet else say
     with saying_what_is_logged(quiet=quiet, verbose=False), open_bench(corpus, out, options) as bench:
@@ -144,7 +144,7 @@ def plot(folder: _Folder, *, quiet: _Quiet = False) -> int:
 
 @app.command()
 def independence(
-    corpus: _CorpusFolder,
+    corpus: CorpusFolder,
     *,
     out: _Out,
     pairs: _Pairs = PAIRS,
@@ -161,9 +161,9 @@ def independence(
     """Probe whether drafters need the transcript so far: the table on stdout, all pairs in DIR/independence.json."""
     inform = _ignore if quiet else say
     with saying_what_is_logged(quiet=quiet, verbose=False):
-        target = load_whisper(model, precision)
+        target = load_target(model, precision=precision)
         selection = Selection(names(kinds), names(languages), limit, seed)
-        clips = select(read_corpus(corpus).clips, target.capabilities.languages, selection)
+        clips = select(read_speech(corpus).clips, target.capabilities.languages, selection)
         sources = drafters_for(target, names(drafters) or AUTO).sources
         make_folder(out)
         windows = [window for clip in clips for window in _probe_windows(clip, inform)]
@@ -182,7 +182,7 @@ def independence(
 def _probe_windows(clip: Clip, inform: Callable[[str], None]) -> Iterator[ProbeWindow]:
     """The first windows of a clip; one that cannot be decoded has none."""
     try:
-        with Recording(clip.path) as recording:
+        with open_clip(clip) as recording:
             for index, speech in enumerate(islice(recording.windows, _PROBED_WINDOWS)):
                 yield ProbeWindow(f"{clip.name}#{index}", clip.language or None, speech.samples)
     except AudioError as error:

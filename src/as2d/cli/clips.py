@@ -1,9 +1,18 @@
-"""The options that choose clips of a corpus, the same in every command."""
+"""A corpus, and the options that choose clips of it, the same in every command."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+CorpusFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CORPUS",
+        help="A folder with manifest.jsonl (id, path, language, kind, reference), or of LibriSpeech, FLEURS, KeSpeech, "
+        "M4Singer, AMI, CoVoST 2 or Spoken-SQuAD as they are distributed.",
+    ),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="Clips at most, drawn by the seed.")]
 Kinds = Annotated[
     str | None,

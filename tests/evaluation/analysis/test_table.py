@@ -110,3 +110,26 @@ def test_the_overlap_identity_has_its_verdict(bench: list[Row]) -> None:
     ]
     assert "overlap does not pay, ΔO +" in (report := markdown(summarise(slow)))
     assert "a token lost" in report
+
+
+def test_translations_have_their_columns_intervals_and_signatures(bench: list[Row]) -> None:
+    figures = {
+        "bleu": 31.25,
+        "bleu_low": 30.0,
+        "bleu_high": 33.0,
+        "bleu_clips": 7,
+        "bleu_signature": "tok:13a",
+    }
+    report = markdown(summarise(bench, {AS2D: figures}, task="translate to en"))
+    assert "* Task: translate to en\n" in report
+    assert "| BLEU |" in report
+    assert "31.2 [30.0, 33.0] (7)" in cells(report, "AS²D (self, b = 7)")[-1]
+    assert report.count("\nBLEU: `tok:13a`\n") == 1
+    assert "| chrF" not in report
+
+
+def test_answers_are_shown_in_percent(bench: list[Row]) -> None:
+    figures = {"f1": 0.5, "f1_low": 0.25, "f1_high": 0.75, "f1_clips": 4}
+    report = markdown(summarise(bench, {AS2D: figures}, task="ask"))
+    assert "| F1, %" in report
+    assert "50.0 [25.0, 75.0] (4)" in cells(report, "AS²D (self, b = 7)")[-1]

@@ -16,12 +16,14 @@ from as2d.evaluation.measuring.plan import Wishes, make_plan, reference
 from as2d.evaluation.measuring.recorder import busy_ms, overlap_ms
 from as2d.models.contract import AudioModel
 from as2d.models.whisper.model import WhisperModel
+from as2d.records import Instruction
 from as2d.runtime.pair import SpeechWindow
 from as2d.session.recording import Recording
 
 Toy = Callable[..., AudioModel]
 WINDOW = SpeechWindow(0, np.zeros(16_000, np.float32))
 TARGET_ONLY = reference(2)
+ENGLISH = Instruction(language="en")
 
 
 class Parrot:
@@ -32,8 +34,8 @@ class Parrot:
     def prepare(self, samples: Any) -> Any:
         return samples[:5]
 
-    def decode(self, prepared: Any, language: str, limit: int) -> tuple[int, ...]:
-        assert language == "en"
+    def decode(self, prepared: Any, instruction: Instruction, limit: int) -> tuple[int, ...]:
+        assert instruction == ENGLISH
         return tuple(int(sample) for sample in prepared)[:limit]
 
 
@@ -47,7 +49,7 @@ def test_only_drafters_of_the_language_take_part(toy: Toy) -> None:
     lineup = Lineup(toy("hello", languages=("de", "en")), drafters, (), plan, 2)
 
     def taking_part(language: str | None) -> list[str | None]:
-        window = lineup.prepare(WINDOW, language)
+        window = lineup.prepare(WINDOW, Instruction(language=language))
         return [contender.drafter for contender, one in lineup.entrants.items() if one.takes_part(window)]
 
     assert taking_part("en") == [None, "english"]
@@ -55,11 +57,46 @@ def test_only_drafters_of_the_language_take_part(toy: Toy) -> None:
     assert taking_part(None) == [None, "german"]  # what the toy hears
 
 
+def test_only_drafters_of_the_task_take_part(toy: Toy) -> None:
+    drafters = {"asker": toy("hello", tasks=("ask",)), "typist": toy("hello")}
+    plan = [TARGET_ONLY, Contender("as2d", 2, "asker", 3), Contender("as2d", 2, "typist", 3)]
+    lineup = Lineup(toy("hello", tasks=("transcribe", "ask")), drafters, (), plan, 2)
+    for instruction, able in ((Instruction("ask", "en", question="who?"), "asker"), (ENGLISH, "typist")):
+        window = lineup.prepare(WINDOW, instruction)
+        taking_part = [one.drafter for one, entrant in lineup.entrants.items() if entrant.takes_part(window)]
+        assert taking_part == [None, able]
+
+
+def test_all_models_are_asked_what_the_window_was_prepared_for(toy: Toy) -> None:
+    told: dict[str, list[Instruction]] = {"target": [], "drafter": [], "parrot": []}
+
+    def listening(name: str) -> Any:
+        model: Any = toy("hello", tasks=("ask",))
+        plain = model.open
+
+        def opened(prepared: Any, instruction: Instruction, threads: int) -> Any:
+            told[name].append(instruction)
+            return plain(prepared, instruction, threads)
+
+        model.open = opened
+        return model
+
+    parrot: Any = Parrot()
+    parrot.decode = lambda prepared, instruction, limit: told["parrot"].append(instruction)
+    plan = [TARGET_ONLY, Contender("speculative", 2, "drafter", 3)]
+    lineup = Lineup(listening("target"), {"drafter": listening("drafter")}, (parrot,), plan, 2)
+    window = lineup.prepare(WINDOW, Instruction("ask", question="who?"))
+    for entrant in lineup.entrants.values():
+        entrant.decode(window)
+    asked = Instruction("ask", "en", question="who?")  # in the language that the toy hears
+    assert told == {"target": [asked] * 2, "drafter": [asked], "parrot": [asked]}
+
+
 def test_a_drafter_that_fails_is_told(toy: Toy) -> None:
     for failing in (toy("hello", on_prepare=broken), toy("hello", on_open=broken)):
         plan = [Contender("as2d", 2, "bad", 3), Contender("speculative", 2, "bad", 3)]
         lineup = Lineup(toy("hello"), {"bad": failing}, (), plan, 2)
-        window = lineup.prepare(WINDOW, "en")
+        window = lineup.prepare(WINDOW, ENGLISH)
         for entrant in lineup.entrants.values():
             assert entrant.takes_part(window)
             decoded = entrant.decode(window)
@@ -70,7 +107,7 @@ def test_a_drafter_that_fails_is_told(toy: Toy) -> None:
 def test_a_peer_is_timed_and_never_exact(toy: Toy) -> None:
     lineup = Lineup(toy("hello", limit=4), {}, (Parrot(),), [TARGET_ONLY], 2)
     assert [contender.key for contender in lineup.entrants] == ["target-only 2c", "parrot 2c"]
-    window = lineup.prepare(SpeechWindow(0, np.arange(100, 200, dtype=np.float32)), "en")
+    window = lineup.prepare(SpeechWindow(0, np.arange(100, 200, dtype=np.float32)), ENGLISH)
     peer = lineup.entrants[Contender("parrot", 2)]
     assert peer.takes_part(window)
     assert not peer.exact
@@ -91,19 +128,19 @@ def test_a_peer_that_fails_is_told_once_and_asked_no_more(toy: Toy, failing: str
 
     setattr(parrot, failing, fail)
     lineup = Lineup(toy("hello"), {}, (parrot,), [TARGET_ONLY], 2)
-    peer, window = lineup.entrants[Contender("parrot", 2)], lineup.prepare(WINDOW, "en")
+    peer, window = lineup.entrants[Contender("parrot", 2)], lineup.prepare(WINDOW, ENGLISH)
     for _ in range(2):
         assert peer.takes_part(window)
         decoded = peer.decode(window)
         assert (decoded.tokens, decoded.faults) == ((), ("RuntimeError: it is broken",))
     assert calls == [failing]
-    later = lineup.prepare(WINDOW, "en")
+    later = lineup.prepare(WINDOW, ENGLISH)
     assert [one.takes_part(later) for one in lineup.entrants.values()] == [True, False]
 
 
 def test_where_an_answer_ends_is_told(toy: Toy) -> None:
     lineup = Lineup(toy("hello", limit=3), {}, (), [TARGET_ONLY], 2)
-    decoded = lineup.entrants[TARGET_ONLY].decode(lineup.prepare(WINDOW, "en"))
+    decoded = lineup.entrants[TARGET_ONLY].decode(lineup.prepare(WINDOW, ENGLISH))
     assert (decoded.tokens, decoded.finish_reason) == (tuple(b"hel"), "length")
 
 
@@ -130,7 +167,7 @@ def real(base: WhisperModel) -> Lineup:
 def jfk(real: Lineup, clips: Mapping[str, Path]) -> Prepared:
     with Recording(clips["jfk"]) as recording:
         (speech,) = recording.windows
-    return real.prepare(speech, "en")
+    return real.prepare(speech, ENGLISH)
 
 
 @pytest.mark.parametrize("contender", PLAN, ids=lambda contender: contender.key)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from threading import Event
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from as2d.evaluation.measuring.recorder import (
     recorded_target,
 )
 from as2d.evaluation.rows import Span
-from as2d.models.contract import AudioModel, SharesEncoder
+from as2d.models.contract import AudioModel, ReadsContext, SharesEncoder, prefix_of, prepare_for
 from as2d.models.recognisers.contract import Recogniser
 from as2d.models.whisper.drafter import WhisperSelfDrafter
 from as2d.models.whisper.model import WhisperModel
@@ -84,6 +84,17 @@ def test_sharing_the_encoder_is_kept(base: WhisperModel, tiny: WhisperModel) -> 
     assert isinstance(recorded_drafter(own, Notes()), SharesEncoder)
     assert not isinstance(recorded_drafter(tiny, Notes()), SharesEncoder)
     assert not isinstance(recorded_target(base, Notes()), SharesEncoder)
+
+
+def test_what_is_read_before_the_audio_is_kept(toy: Toy) -> None:
+    reading: Any = toy("hello")
+    reading.prefix = lambda instruction: instruction.context
+    reading.prepare_after = lambda prefix, samples, threads: (prefix, len(samples), threads)
+    told = Instruction(context="names")
+    for model in (recorded_target(reading, Notes()), recorded_drafter(reading, Notes())):
+        assert prefix_of(cast(AudioModel, model), told) == "names"
+        assert prepare_for(cast(AudioModel, model), told, SAMPLES, 2) == ("names", 16_000, 2)
+    assert not isinstance(recorded_target(toy("hello"), Notes()), ReadsContext)
 
 
 class Hearing:

@@ -8,7 +8,7 @@ from time import sleep
 import pytest
 
 from as2d.evaluation.contender import Contender
-from as2d.evaluation.corpora import Clip
+from as2d.evaluation.corpora import Asking, Clip, Piece
 from as2d.evaluation.measuring.codec import from_json
 from as2d.evaluation.measuring.condense import Source
 from as2d.evaluation.measuring.journal import Journal, Setup, read_clips, read_rows
@@ -17,6 +17,7 @@ from as2d.evaluation.measuring.runner import DRAWN_WINDOWS, Procedure, Runner, r
 from as2d.evaluation.peers.contract import Float32, Peer
 from as2d.evaluation.rows import Row, Run
 from as2d.models.contract import AudioModel
+from as2d.records import Instruction
 
 Toy = Callable[..., AudioModel]
 TEXT = "and so my fellow americans ask not what"
@@ -68,7 +69,7 @@ class Mute:
     def prepare(self, samples: Float32) -> None:
         raise RuntimeError("no voice")
 
-    def decode(self, prepared: None, language: str, limit: int) -> tuple[int, ...]:
+    def decode(self, prepared: None, instruction: Instruction, limit: int) -> tuple[int, ...]:
         raise AssertionError
 
 
@@ -95,7 +96,7 @@ class Bench:
             try:
                 for clip in self.clips:
                     if not journal.is_done(clip.name):
-                        list(runner.measure(clip))
+                        list(runner.measure(clip, Asking().about(clip)))
             except KeyboardInterrupt:
                 return False
         return True
@@ -255,9 +256,12 @@ def test_references_beyond_doubt_are_kept(bench: Bench) -> None:
     assert found == {"jfk": "said in jfk", "fleurs-de-003": ""}
 
 
-def test_audio_that_cannot_be_decoded_is_skipped(bench: Bench, tmp_path: Path) -> None:
-    (tmp_path / "noise.wav").write_bytes(b"no audio at all" * 100)
-    bad = Clip("bad", tmp_path / "noise.wav", "read", "en", "", 0.0, doubtful=False)
+@pytest.mark.parametrize("cut", [False, True])
+def test_audio_that_cannot_be_decoded_or_cut_is_skipped(bench: Bench, tmp_path: Path, cut: bool) -> None:
+    noise = tmp_path / "noise.wav"
+    noise.write_bytes(b"no audio at all" * 100)
+    pieces = (Piece(noise),) if cut else ()
+    bad = Clip("bad", noise, "read", "en", "", 0.0, doubtful=False, pieces=pieces)
     bench.clips.insert(0, bad)
     assert bench.run()
     records = {record.clip: record for record in read_clips(bench.folder, pytest.fail)}

@@ -3,6 +3,7 @@
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,9 @@ from as2d.decoding.stop import StopRules
 from as2d.decoding.target_only import decode_alone
 from as2d.errors import ModelNotFoundError, UnsupportedError
 from as2d.evaluation.peers.contract import Float32, Peer, PeerModel, load_peer_model
+from as2d.evaluation.peers.faster_whisper import open_faster_whisper
 from as2d.evaluation.peers.registry import PEERS, available_peers
+from as2d.models.store import HubFiles
 from as2d.models.whisper.model import WhisperModel, load_whisper
 from as2d.records import Instruction
 from as2d.session.recording import Recording
@@ -24,6 +27,7 @@ _PACKAGES = {
     "openai-whisper": ("torch", "whisper"),
     "transformers prompt-lookup": ("torch", "transformers"),
 }
+ENGLISH = Instruction(language="en")
 _INSTALLED = [name for name, packages in _PACKAGES.items() if all(map(find_spec, packages))]
 # openai-whisper leaves its vocabulary's file open.
 pytestmark = [
@@ -57,8 +61,8 @@ def _window(clip: Path) -> Float32:
         return next(iter(recording.windows)).samples
 
 
-def _target_only(target: WhisperModel, samples: Float32, language: str) -> tuple[int, ...]:
-    prepared, instruction = target.prepare(samples, 1), Instruction(language=language)
+def _target_only(target: WhisperModel, samples: Float32, instruction: Instruction) -> tuple[int, ...]:
+    prepared = target.prepare(samples, 1)
     rules = StopRules(target.end_ids, target.output_limit(prepared, instruction))
     commits = decode_alone(target.open(prepared, instruction, 1), rules, 1)
     return tuple(token for commit in commits for token in commit.tokens)[:-1]
@@ -68,27 +72,50 @@ def test_every_peer_is_tried() -> None:
     assert set(_PACKAGES) == set(PEERS)
 
 
-@pytest.mark.parametrize(("clip", "language"), [("jfk", "en"), ("fleurs-de-003", "de")])
+@pytest.mark.parametrize(
+    ("clip", "instruction"),
+    [("jfk", ENGLISH), ("fleurs-de-003", Instruction("translate", "de", to="en"))],
+    ids=["transcribed", "translated"],
+)
 def test_a_peer_says_what_the_target_says(
-    peer: Peer, target: WhisperModel, clips: Mapping[str, Path], clip: str, language: str
+    peer: Peer, target: WhisperModel, clips: Mapping[str, Path], clip: str, instruction: Instruction
 ) -> None:
-    if language != "en" and peer.name.endswith("int8"):
+    if instruction != ENGLISH and peer.name.endswith("int8"):
         pytest.skip("its rounded weights say it in other words")
     samples = _window(clips[clip])
     prepared = peer.prepare(samples)
-    expected = _target_only(target, samples, language)
-    assert peer.decode(prepared, language, 200) == expected
-    assert peer.decode(prepared, language, 200) == expected
+    expected = _target_only(target, samples, instruction)
+    assert peer.decode(prepared, instruction, 200) == expected
+    assert peer.decode(prepared, instruction, 200) == expected
 
 
 def test_a_peer_stops_at_the_limit(peer: Peer, clips: Mapping[str, Path]) -> None:
     prepared = peer.prepare(_window(clips["jfk"]))
-    assert peer.decode(prepared, "en", 5) == peer.decode(prepared, "en", 200)[:5]
+    assert peer.decode(prepared, ENGLISH, 5) == peer.decode(prepared, ENGLISH, 200)[:5]
 
 
-def test_a_language_that_whisper_lacks(model: PeerModel) -> None:
-    with pytest.raises(UnsupportedError, match="no language"):
-        model.prompt("klingon")
+@pytest.mark.parametrize(
+    ("instruction", "says"),
+    [
+        (Instruction(language="klingon"), "no language"),
+        (Instruction("translate", "en", to="de"), "translates to English only"),
+        (Instruction("ask", "en", question="who?"), "Whisper cannot ask"),
+    ],
+)
+def test_what_whisper_lacks(model: PeerModel, instruction: Instruction, says: str) -> None:
+    with pytest.raises(UnsupportedError, match=says):
+        model.prompt(instruction)
+
+
+def test_faster_whisper_needs_its_own_format(model: PeerModel, tmp_path: Path) -> None:
+    files = HubFiles("openai/whisper-base", tmp_path, "whisper", "digest")
+    with (
+        pytest.raises(
+            UnsupportedError, match="openai/whisper-base is not in CTranslate2's format; name such"
+        ),
+        open_faster_whisper(replace(model, files=files), 1, "int8"),
+    ):
+        pass
 
 
 def test_packages_that_are_missing_are_reasons(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,13 @@ import pytest
 
 from as2d.evaluation.peers.weights import OPENAI, TRANSFORMERS, Names, named_weights
 from as2d.models.store import resolve
-from as2d.models.whisper.checkpoint import WhisperWeights, load_weights, read_checkpoint
+from as2d.models.whisper.checkpoint import WhisperWeights
+from as2d.models.whisper.formats import read_weights
 
 
 @pytest.fixture(scope="module")
 def weights() -> WhisperWeights:
-    return load_weights(read_checkpoint(resolve("whisper-tiny.en").model_bin))
+    return read_weights(resolve("whisper-tiny.en"))
 
 
 @pytest.mark.parametrize("names", [OPENAI, TRANSFORMERS])

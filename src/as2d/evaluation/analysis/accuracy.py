@@ -62,7 +62,7 @@ def accuracies(rows: Iterable[Row], references: Mapping[str, str]) -> dict[str, 
     were all run. A contender's figures are of those clips of which it has every window that any contender has.
     "wer" and "cer" are fractions, None where no clip is compared so. MissingExtraError without the extra `bench`.
     """
-    heard = _utterances(rows, references)
+    heard = whole_clips(rows, references)
     return {contender: _figures(utterances) for contender, utterances in heard.items()}
 
 
@@ -78,8 +78,8 @@ def _figures(utterances: list[Utterance]) -> dict[str, float | None]:
     }
 
 
-def _utterances(rows: Iterable[Row], references: Mapping[str, str]) -> dict[str, list[Utterance]]:
-    """Each contender's transcripts of whole clips."""
+def whole_clips(rows: Iterable[Row], references: Mapping[str, str]) -> dict[str, list[Utterance]]:
+    """What each contender understood of the clips with a reference of which it has every window, by its key."""
     windows: dict[tuple[str, str], list[Row]] = defaultdict(list)
     known: dict[str, set[str]] = defaultdict(set)
     for row in rows:

@@ -38,10 +38,12 @@ def summarise(
     accuracies: Mapping[str, Mapping[str, Any]] | None = None,
     skipped: Sequence[str] = (),
     missing_peers: Mapping[str, str] | None = None,
+    task: str = "transcribe",
 ) -> dict[str, Any]:
     """The figures of a bench, JSON-able.
 
-    `accuracies` are word and character error rates ("wer", "cer") by contender key, `skipped` names the clips that
+    `accuracies` are by contender key what `accuracies`, `translation_scores` or `answer_scores` give, depending on the
+    `task`, such as "translate to en". `skipped` names the clips that
     could not be measured, `missing_peers` says why a peer was not run. Groups are English, other languages and all,
     and apart from these the windows that looped or ran into the limit, which are in the others too. Figures with an
     interval are {"value", "low", "high"}; what cannot be known is None. InputError: there is no row.
@@ -50,7 +52,7 @@ def summarise(
         raise InputError("nothing was measured: no rows; run as2d bench on a corpus with speech first")
     return {
         "schema": SCHEMA,
-        "header": _header(rows),
+        "header": {"task": task, **_header(rows)},
         "skipped": list(skipped),
         "missing_peers": dict(missing_peers or {}),
         "bootstrap": {"level": 0.95, "resamples": RESAMPLES, "unit": "window"},

@@ -11,6 +11,16 @@ Cell = Callable[[Figures], str]
 
 _DASH = "–"
 
+_ACCURACIES = {
+    "wer": ("WER, %", 100),
+    "cer": ("CER, %", 100),
+    "bleu": ("BLEU", 1),
+    "chrf": ("chrF", 1),
+    "exact_match": ("exact match, %", 100),
+    "f1": ("F1, %", 100),
+}
+"""The columns of accuracy: what each is called, and times what it is shown."""
+
 _LEGEND = """\
 **Speed.** tok/s: useful tokens (without end-of-text) of all windows over their decode time, from the first
 root ready until target and drafters have all stopped; [95% bootstrap interval over windows]. Ratios are of
@@ -32,8 +42,10 @@ max(D, V) + H.
 **Cost and answers.** Target's clock: the same until the target's end, whether or not drafters have stopped.
 Response: from the call on prepared audio to the last token, with prompts and the start and end of drafters;
 percentiles over windows. CPU: processor time of the whole process. WER, CER: word error rate, or character
-error rate in languages without spaces (on so many clips with a reference). Identical: windows in which every
-run gave exactly the tokens of target-only."""
+error rate in languages without spaces (on so many clips with a reference). BLEU, chrF: of translations, by
+sacrebleu with the signatures above. Exact match, F1: of answers to questions, as SQuAD counts them. These have
+[95% bootstrap intervals over clips]. Identical: windows in which every run gave exactly the tokens of
+target-only."""
 
 
 def markdown(summary: Mapping[str, Any]) -> str:
@@ -59,6 +71,7 @@ def _distinct_groups(groups: Mapping[str, Figures]) -> dict[str, Figures]:
 def _header(summary: Mapping[str, Any]) -> str:
     header = summary["header"]
     lines = {
+        "Task": header["task"],
         "Host": "; ".join(header["host"]),
         "Commit": ", ".join(header["commit"]),
         "Versions": _listed(header["versions"]),
@@ -157,20 +170,36 @@ def _costs(group: Figures, accuracies: Mapping[str, Figures]) -> str:
         if any(figures[field] is not None for figures in keyed)
     }
     columns |= {
-        f"{rate.upper()}, %": partial(_error_rate, rate=rate)
-        for rate in ("wer", "cer")
-        if any(figures.get(rate) is not None for figures in keyed)
+        title: partial(_accuracy, field=field, scale=scale)
+        for field, (title, scale) in _ACCURACIES.items()
+        if any(figures.get(field) is not None for figures in keyed)
     }
     columns["identical"] = lambda figures: f"{figures['identical']} of {figures['windows']}"
     return _table(columns, keyed)
 
 
-def _error_rate(figures: Figures, rate: str) -> str:
-    """A cell with an error rate and on how many clips."""
-    if figures.get(rate) is None:
+def _accuracy(figures: Figures, field: str, scale: float) -> str:
+    """A cell with a figure of accuracy, its interval where it has one, and on how many clips."""
+    if figures.get(field) is None:
         return _DASH
-    clips = figures.get(f"{rate}_clips")
-    return f"{100 * figures[rate]:.1f}" + ("" if clips is None else f" ({clips})")
+    limits, clips = (
+        [figures.get(f"{field}_{part}") for part in ("low", "high")],
+        figures.get(f"{field}_clips"),
+    )
+    scaled = [None if limit is None else scale * limit for limit in limits]
+    text = _interval({"value": scale * figures[field], "low": scaled[0], "high": scaled[1]}, ".1f")
+    return text + ("" if clips is None else f" ({clips})")
+
+
+def _signatures(accuracies: Mapping[str, Figures]) -> list[str]:
+    """How sacrebleu counted, the same for all contenders."""
+    told = {
+        f"{title}: `{figures[f'{field}_signature']}`"
+        for figures in accuracies.values()
+        for field, (title, _) in _ACCURACIES.items()
+        if f"{field}_signature" in figures
+    }
+    return sorted(told)
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
@@ -185,6 +214,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
         notes.append("Energy: absent, since this machine exposes no counter.")
     if faults := sum(figures["faults"] for figures in ours):
         notes.append(f"Faults of drafters, which cost time only: {faults}.")
+    notes += _signatures(summary["accuracies"])
     notes += [f"{peer}: {_DASH} ({reason})" for peer, reason in summary["missing_peers"].items()]
     return notes
 

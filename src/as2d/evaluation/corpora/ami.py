@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from as2d.errors import InputError
 from as2d.evaluation.corpora.clip import Clip, Piece
@@ -16,7 +16,6 @@ from as2d.evaluation.corpora.clip import Clip, Piece
 _MIX = ".Mix-Headset.wav"
 _RECORDINGS = (f"*{_MIX}", f"*/audio/*{_MIX}", f"*/*/audio/*{_MIX}")
 """Flat, and as the corpus is downloaded: in amicorpus/MEETING/audio, from that folder or the one above it."""
-_ANNOTATIONS = (".", "*")
 _ID = "{http://nite.sourceforge.net/}id"
 _HREF = re.compile(r"id\(([^)]*)\)")
 
@@ -45,10 +44,9 @@ def read(folder: Path) -> Iterator[Clip]:
 
 
 def _annotations(folder: Path) -> Path:
-    for pattern in _ANNOTATIONS:
-        for candidate in sorted(folder.glob(pattern)):
-            if (candidate / "words").is_dir() and (candidate / "segments").is_dir():
-                return candidate
+    for candidate in (folder, *sorted(folder.glob("*"))):
+        if (candidate / "words").is_dir() and (candidate / "segments").is_dir():
+            return candidate
     raise InputError(
         f"{folder} has AMI recordings but no folders words and segments; unpack the manual annotations "
         "(ami_public_manual_1.6.2.zip) there"
@@ -90,7 +88,7 @@ def _words(path: Path) -> Mapping[str, str | None]:
     }
 
 
-def _text(segment: ElementTree.Element, words: Mapping[str, str | None]) -> str:
+def _text(segment: ET.Element, words: Mapping[str, str | None]) -> str:
     """The words that a segment's child refers to, as "…#id(first)..id(last)" or "…#id(only)"."""
     order = list(words)
     said: list[str | None] = []
@@ -101,10 +99,10 @@ def _text(segment: ElementTree.Element, words: Mapping[str, str | None]) -> str:
     return " ".join(word for word in said if word)
 
 
-def _parsed(path: Path) -> ElementTree.Element:
+def _parsed(path: Path) -> ET.Element:
     try:
-        return ElementTree.parse(path).getroot()
-    except (OSError, ElementTree.ParseError) as error:
+        return ET.parse(path).getroot()
+    except (OSError, ET.ParseError) as error:
         raise InputError(f"{path} cannot be read ({error}); download the annotations again") from error
 
 
@@ -124,8 +122,6 @@ def _clips(meeting: str, recording: Path, segments: list[Segment]) -> Iterator[C
 
 def _is_overlapped(segment: Segment, segments: list[Segment]) -> bool:
     return any(
-        other.speaker != segment.speaker
-        and other.start_s < segment.end_s
-        and segment.start_s < other.end_s
+        other.speaker != segment.speaker and other.start_s < segment.end_s and segment.start_s < other.end_s
         for other in segments
     )

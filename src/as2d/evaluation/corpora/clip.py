@@ -19,8 +19,8 @@ class Clip:
     """One recording. `language` and `reference` are empty and `duration_s` is 0 where the corpus does not know.
 
     `doubtful` says that the reference may not be what is spoken. `translations` are of what is spoken, by language.
-    `question` is asked about it, and any of `answers` is right. A clip with `pieces` is cut out of recordings and joined
-    from them in order, see `as_file`; `path` is then the first of these recordings.
+    `question` is asked about it, and any of `answers` is right. A clip with `pieces` is cut out of
+    recordings and joined from them in order, see `as_file`; `path` is then the first of these recordings.
     """
 
     name: str

@@ -27,7 +27,7 @@ def recognises(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Iterator[Clip]:
-    """The recordings of all languages and splits, in order, each with its sentence in all languages of the folder."""
+    """The recordings of all languages and splits, in order, each with its sentence in all languages, its own too."""
     tables = _tables(folder)
     sentences = _sentences(tables)
     for path in tables:
@@ -77,7 +77,7 @@ def _recordings(path: Path, sentences: Sentences) -> Iterator[Clip]:
             reference=written,
             duration_s=int(samples) / SAMPLE_RATE,
             doubtful=False,
-            translations={other: text for other, text in sentences[sentence].items() if other != language},
+            translations=sentences[sentence],
         )
 
 

@@ -80,7 +80,9 @@ def _text(fields: Mapping[str, Any], field: str, place: str) -> str:
 def _translations(fields: Mapping[str, Any], place: str) -> dict[str, str]:
     value = fields.get("translations") or {}
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise InputError(f"{place} has 'translations' that are no texts by language; write them as in docs/corpora.md")
+        raise InputError(
+            f"{place} has 'translations' that are no texts by language; write them as in docs/corpora.md"
+        )
     return value
 
 

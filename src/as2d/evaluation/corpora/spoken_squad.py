@@ -1,7 +1,7 @@
 """Spoken-SQuAD (English, synthetic speech): spoken_*-v1.1.json, and a recording of each sentence of a passage.
 
-Sentences are TOPIC_PARAGRAPH_SENTENCE.wav, counted from 0: of the test set in dev_wav, of the training set in train_wav.
-The passages in the JSON file are what a recogniser heard, and so no references.
+Sentences are TOPIC_PARAGRAPH_SENTENCE.wav, counted from 0: of the test set in dev_wav, of the training set in
+train_wav. The passages in the JSON file are what a recogniser heard, and so no references.
 """
 
 from collections import defaultdict
@@ -39,8 +39,8 @@ def _audio_folder(folder: Path, name: str, names: tuple[str, ...]) -> Path:
         if candidate.is_dir():
             return candidate
     raise InputError(
-        f"{folder} has {name} but no folder {' or '.join(names)} with its sentences; unpack Spoken-SQuAD_audio.zip, and "
-        "what it holds, there"
+        f"{folder} has {name} but no folder {' or '.join(names)} with its sentences; unpack Spoken-SQuAD_audio.zip "
+        "there, and what it holds"
     )
 
 

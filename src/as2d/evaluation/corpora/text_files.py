@@ -22,8 +22,8 @@ def lines(path: Path) -> Iterator[str]:
 def keyed(path: Path) -> Iterator[tuple[str, str]]:
     """Lines such as "name the rest of it", as name and rest; the rest may be empty."""
     for line in lines(path):
-        name, _, rest = line.strip().partition(" ") if " " in line.strip() else line.strip().partition("\t")
-        yield name, rest.strip()
+        if parts := line.split(maxsplit=1):
+            yield parts[0], parts[1].strip() if len(parts) > 1 else ""
 
 
 def table(path: Path, columns: int) -> Iterator[list[str]]:

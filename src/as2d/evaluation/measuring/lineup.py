@@ -6,20 +6,17 @@ from threading import Event
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
-from as2d.configuration.drafters import SELF
 from as2d.configuration.method import DEFAULT_BUDGET
 from as2d.decoding.tally import Tally
-from as2d.errors import InputError
 from as2d.evaluation.contender import Contender
-from as2d.evaluation.measuring.plan import TEXT_ONLY, drafters_of
+from as2d.evaluation.measuring.plan import drafters_of
 from as2d.evaluation.measuring.recorder import Notes, computing, recorded_drafter, recorded_target
 from as2d.evaluation.peers.contract import Float32, Peer
 from as2d.evaluation.rows import Span, Step
 from as2d.models.contract import AudioModel
+from as2d.models.load import load_drafter
 from as2d.models.recognisers.contract import Recogniser
-from as2d.models.recognisers.load import load_recogniser
-from as2d.models.whisper.drafter import load_whisper_drafter, load_whisper_self_drafter
-from as2d.models.whisper.model import WhisperModel
+from as2d.models.recognisers.load import load_recogniser, names_recogniser
 from as2d.records import Commit, FinishReason, Instruction, UsedMethod
 from as2d.runtime.exactness import is_exact
 from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
@@ -49,17 +46,21 @@ class Decoded:
 
 
 class Prepared(NamedTuple):
-    """A window encoded once for all. Our contenders take their drafters' part of `ours`; `peers` go by name."""
+    """A window encoded once for all, and what is asked about it, in a language that is no longer open.
+
+    Our contenders take their drafters' part of `ours`; `peers` go by name.
+    """
 
     ours: PreparedWindow
     peers: Mapping[str, Any]
+    instruction: Instruction
 
 
 class Entrant(Protocol):
     """A contender, loaded."""
 
     def takes_part(self, window: Prepared) -> bool:
-        """Whether it has something to decode that is not another contender's: a drafter that speaks the language."""
+        """Whether it has something to decode that is not another contender's: a drafter of the language and task."""
 
     def decode(self, window: Prepared) -> Decoded:
         """Decode from the prompt to the end."""
@@ -94,11 +95,21 @@ class Lineup:
             **{peer_contender(peer, cores): one for peer, one in zip(peers, self._peers, strict=True)},
         }
 
-    def prepare(self, window: SpeechWindow, language: str | None) -> Prepared:
+    @property
+    def longest_s(self) -> float:
+        """The longest window that the target takes at once, in seconds."""
+        return self._recorded.capabilities.longest_s
+
+    def prepare(self, window: SpeechWindow, instruction: Instruction) -> Prepared:
         """Encode a window with every model, each once; without a language it is detected."""
-        ours = self._whole.prepare(window, Instruction(language=language), any_language=False)
+        everybody = frozenset(range(len(self._names)))
+
+        def of_the_task(asked: Instruction) -> frozenset[int]:
+            return everybody if asked.task == instruction.task else frozenset()
+
+        ours = self._whole.prepare(window, instruction, any_language=False, chosen=of_the_task)
         heard = {peer.name: peer.prepare(window.samples) for peer in self._peers if not peer.fault}
-        return Prepared(ours, heard)
+        return Prepared(ours, heard, replace(instruction, language=ours.language))
 
     def _entrant(self, contender: Contender) -> Entrant:
         indices = tuple(self._names.index(name) for name in drafters_of(contender))
@@ -134,7 +145,7 @@ class _OwnEntrant:
         ours = replace(window.ours, sources=tuple(window.ours.sources[index] for index in self._sources))
         self._notes.clear()
         start = perf_counter()
-        commits, moments, record = self._run(ours)
+        commits, moments, record = self._run(ours, window.instruction)
         call_ms = _since(start)
         first_root = moments[-1] - record.decode_ms / 1000  # the last commit ends the decode
         drafting, verifying = computing(self._notes, first_root)
@@ -151,9 +162,10 @@ class _OwnEntrant:
             faults=record.faults,
         )
 
-    def _run(self, window: PreparedWindow) -> tuple[list[Commit], list[float], WindowRecord]:
+    def _run(
+        self, window: PreparedWindow, instruction: Instruction
+    ) -> tuple[list[Commit], list[float], WindowRecord]:
         """The commits, when each came, and the record."""
-        instruction = Instruction(language=window.language)
         run = run_window(self._pair, window, instruction, self._decoding, Event())
         commits: list[Commit] = []
         moments: list[float] = []
@@ -187,10 +199,9 @@ class _PeerEntrant:
         return self._tried(self._peer.prepare, samples)
 
     def decode(self, window: Prepared) -> Decoded:
-        language = window.ours.language
-        limit = self._target.output_limit(window.ours.target, Instruction(language=language))
+        limit = self._target.output_limit(window.ours.target, window.instruction)
         start = perf_counter()
-        tokens = self._tried(self._peer.decode, window.peers[self.name], language, limit) or ()
+        tokens = self._tried(self._peer.decode, window.peers[self.name], window.instruction, limit) or ()
         spent = _since(start)
         reason: FinishReason = "length" if len(tokens) >= limit else "stop"
         faults = (self.fault,) if self.fault else ()
@@ -218,15 +229,7 @@ def load_drafters(plan: Sequence[Contender], target: AudioModel) -> dict[str, Dr
 
 
 def _load_drafter(name: str, target: AudioModel) -> Drafter:
-    if name == SELF:
-        if not isinstance(target, WhisperModel):
-            raise InputError(
-                f"the drafter self is made of a Whisper target, and {target.name} is none; name another"
-            )
-        return load_whisper_self_drafter(target)
-    if name.partition(":")[0] in TEXT_ONLY:
-        return load_recogniser(name)
-    return load_whisper_drafter(name)
+    return load_recogniser(name) if names_recogniser(name) else load_drafter(name, target)
 
 
 def _decoding(contender: Contender) -> Decoding:

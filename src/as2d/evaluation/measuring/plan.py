@@ -8,6 +8,7 @@ from typing import cast
 from as2d.decoding.methods import TRAITS
 from as2d.errors import InputError
 from as2d.evaluation.contender import Contender
+from as2d.models.recognisers.load import names_recogniser
 from as2d.records import METHODS, UsedMethod
 from as2d.runtime.cores import MOST_DRAFTER_THREADS
 from as2d.runtime.exactness import MAX_BUDGET
@@ -21,9 +22,6 @@ BUDGETS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     }
 )
 """What is tried where no budgets are asked for; the other methods have a rule of their own."""
-
-TEXT_ONLY = ("pocketsphinx", "onnx-asr", "sherpa-onnx")
-"""Recognisers, which cannot write on from a given text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +89,10 @@ def _drafter_cores(method: str, cores: int) -> int:
 
 def _makes_sense(contender: Contender) -> bool:
     names, traits = drafters_of(contender), TRAITS[cast(UsedMethod, contender.method)]
-    if traits.writes_on and (len(names) > 1 or _is_recogniser(names[0])):
+    if traits.writes_on and (len(names) > 1 or names_recogniser(names[0])):
         return False
     beside = 0 if traits.serial else len(names)
     return contender.drafter_cores <= contender.cores and contender.cores > beside * contender.drafter_cores
-
-
-def _is_recogniser(name: str) -> bool:
-    return name.partition(":")[0] in TEXT_ONLY
 
 
 def _check(wishes: Wishes, available: int) -> None:

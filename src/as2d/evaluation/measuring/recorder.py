@@ -4,7 +4,7 @@ A recorded model or recogniser does what the plain one does and notes each call 
 microsecond a call.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from threading import Event
 from time import perf_counter
 from typing import Any, NamedTuple, cast
@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from as2d.evaluation.rows import Span
-from as2d.models.contract import AudioModel, Decoder, Rows, SharesEncoder
+from as2d.models.contract import AudioModel, Decoder, Rows
 from as2d.models.recognisers.contract import Recogniser, RecogniserStream
 from as2d.records import Instruction
 
 Float32 = NDArray[np.float32]
 Call = tuple[float, float, int]
 """Start and end (`time.perf_counter()`) and width of a call."""
+
+_ONLY_OF_SOME = ("share", "prefix", "prepare_after")
+"""What `SharesEncoder` and `ReadsContext` add to an audio model; having it is what such a model is known by."""
 
 
 class Notes:
@@ -71,13 +74,10 @@ def recorded_target(model: AudioModel, notes: Notes) -> AudioModel:
 
 
 def recorded_drafter(model: AudioModel | Recogniser, notes: Notes) -> AudioModel | Recogniser:
-    """A drafter whose calls are noted as drafting; it shares the target's encoder if the plain one does."""
+    """A drafter whose calls are noted as drafting."""
     if not hasattr(model, "prepare"):
         return _RecordedRecogniser(model, notes)
-    audio_model = cast(AudioModel, model)
-    if isinstance(model, SharesEncoder):
-        return _SharingDrafter(audio_model, model.share, notes)
-    return _RecordedDrafter(audio_model, notes)
+    return _RecordedDrafter(cast(AudioModel, model), notes)
 
 
 class _RecordedDecoder:
@@ -109,7 +109,7 @@ class _RecordedDecoder:
 
 
 class _RecordedModel:
-    """An audio model; what it opens is up to who derives from it."""
+    """An audio model of the same abilities; what it opens is up to who derives from it."""
 
     def __init__(self, model: AudioModel, notes: Notes) -> None:
         self._model = model
@@ -123,6 +123,9 @@ class _RecordedModel:
         self.detect_language = model.detect_language
         self.check = model.check
         self.output_limit = model.output_limit
+        for name in _ONLY_OF_SOME:
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
 
 
 class _RecordedTarget(_RecordedModel):
@@ -137,12 +140,6 @@ class _RecordedDrafter(_RecordedModel):
         decoder = self._model.open(prepared, instruction, threads)
         self._notes.drafting.append((start, perf_counter(), decoder.length))
         return _RecordedDecoder(decoder, self._notes.drafting)
-
-
-class _SharingDrafter(_RecordedDrafter):
-    def __init__(self, model: AudioModel, share: Callable[[Any], Any], notes: Notes) -> None:
-        super().__init__(model, notes)
-        self.share = share
 
 
 class _RecordedStream:

@@ -6,15 +6,14 @@ from typing import TypeVar
 
 from as2d.errors import AudioError
 from as2d.evaluation.contender import Contender
-from as2d.evaluation.corpora import Clip
+from as2d.evaluation.corpora import Clip, open_clip
 from as2d.evaluation.host import Machine
 from as2d.evaluation.measuring.condense import Source, Window, make_row, make_run
 from as2d.evaluation.measuring.journal import ClipRecord, Journal
 from as2d.evaluation.measuring.lineup import Entrant, Lineup, Prepared
 from as2d.evaluation.rows import Row, Run
-from as2d.records import SAMPLE_RATE
+from as2d.records import SAMPLE_RATE, Instruction
 from as2d.runtime.pair import SpeechWindow
-from as2d.session.recording import Recording
 
 DRAWN_WINDOWS = 10
 """Windows that keep their time lines, so that the rows stay small."""
@@ -47,19 +46,19 @@ class Runner:
         self._machine = Machine()
         self._warm: set[Contender] = set()
 
-    def measure(self, clip: Clip) -> Iterator[float]:
-        """Measure what is missing of a clip, and tell after each window how many seconds are done.
+    def measure(self, clip: Clip, instruction: Instruction) -> Iterator[float]:
+        """Ask this of a clip as far as that is missing, and tell after each window how many seconds are done.
 
-        Audio that cannot be decoded, at all or from some place on, is written down as the clip's fault.
+        Audio that cannot be cut or decoded, at all or from some place on, is written down as the clip's fault.
         """
         rows: dict[str, int] = {}
         short: list[str] = []
         fault = None
         try:
-            with Recording(clip.path) as recording:
+            with open_clip(clip, self._lineup.longest_s) as recording:
                 for index, speech in enumerate(recording.windows):
                     name = f"{clip.name}#{index}"
-                    if count := self._measure_window(clip, name, speech):
+                    if count := self._measure_window(clip, instruction, name, speech):
                         rows[name] = count
                     else:
                         short.append(name)
@@ -69,9 +68,9 @@ class Runner:
         reference = "" if clip.doubtful else clip.reference
         self._journal.finish(ClipRecord(clip.name, rows, tuple(short), reference, fault))
 
-    def _measure_window(self, clip: Clip, name: str, speech: SpeechWindow) -> int:
+    def _measure_window(self, clip: Clip, instruction: Instruction, name: str, speech: SpeechWindow) -> int:
         """The number of rows; none when the window has too few tokens."""
-        prepared = self._lineup.prepare(speech, clip.language or None)
+        prepared = self._lineup.prepare(speech, instruction)
         if self._is_short(name, prepared):
             return 0
         entrants = {
@@ -84,7 +83,7 @@ class Runner:
             name,
             clip.name,
             clip.kind,
-            prepared.ours.language or "",
+            prepared.instruction.language or "",
             speech.start / SAMPLE_RATE,
             speech.end / SAMPLE_RATE,
         )

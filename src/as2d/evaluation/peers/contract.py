@@ -6,14 +6,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.models.store import ModelFiles, resolve
-from as2d.models.whisper.checkpoint import WhisperWeights, load_weights, read_checkpoint
+from as2d.models.store import Files, resolve
+from as2d.models.whisper.checkpoint import WhisperWeights
+from as2d.models.whisper.formats import read_weights
 from as2d.models.whisper.mel import log_mel
-from as2d.models.whisper.prompt import prompt_tokens
+from as2d.models.whisper.prompt import prompt_tokens, refuse_what_whisper_lacks
 from as2d.models.whisper.tokenizer import WhisperVocabulary
-from as2d.records import Instruction
+from as2d.records import Instruction, Task
 
 Float32 = NDArray[np.float32]
+
+PEER_TASKS: tuple[Task, ...] = ("transcribe", "translate")
+"""What peers can be asked, all of them being Whisper."""
 
 
 class Peer(Protocol):
@@ -31,15 +35,18 @@ class Peer(Protocol):
     def prepare(self, samples: Float32) -> Any:
         """One window of mono audio at 16 kHz, encoded from the very features that as2d's encoder gets."""
 
-    def decode(self, prepared: Any, language: str, limit: int) -> tuple[int, ...]:
-        """The useful tokens in the model's own vocabulary, without end-of-text, at most `limit`."""
+    def decode(self, prepared: Any, instruction: Instruction, limit: int) -> tuple[int, ...]:
+        """The useful tokens in the model's own vocabulary, without end-of-text, at most `limit`.
+
+        The instruction is to transcribe or to translate to English, and names the language.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class PeerModel:
     """An as2d model as its peers need it."""
 
-    files: ModelFiles
+    files: Files
     weights: WhisperWeights
     vocabulary: WhisperVocabulary
 
@@ -47,16 +54,16 @@ class PeerModel:
         """The log-mel spectrogram [1, n_mels, frames] of one window."""
         return np.ascontiguousarray(log_mel(samples, self.weights.config.n_mels)[None])
 
-    def prompt(self, language: str) -> tuple[int, ...]:
-        """The tokens before the text of a transcript."""
-        instruction = Instruction(language=language)
+    def prompt(self, instruction: Instruction) -> tuple[int, ...]:
+        """The tokens before the text. UnsupportedError for what Whisper cannot do."""
+        refuse_what_whisper_lacks(instruction)
         return prompt_tokens(
             self.vocabulary, multilingual=self.weights.config.multilingual, instruction=instruction
         )
 
 
 def load_peer_model(name: str) -> PeerModel:
-    """The files, weights and tokens of a known model or folder; raises what `resolve` and `load_weights` raise."""
+    """The files, weights and tokens of a known model or folder; raises what `resolve` and `read_weights` raise."""
     files = resolve(name)
-    weights = load_weights(read_checkpoint(files.model_bin))
+    weights = read_weights(files)
     return PeerModel(files, weights, WhisperVocabulary(files.tokenizer, weights.config.vocab))

@@ -10,9 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from as2d.errors import UnsupportedError
 from as2d.evaluation.peers.contract import PeerModel
 from as2d.extras import import_optional
-from as2d.models.store import ModelFiles
+from as2d.models.store import Files, HubFiles
+from as2d.records import Instruction
 
 Float32 = NDArray[np.float32]
 Precision = Literal["int8", "float32"]
@@ -39,11 +41,11 @@ class FasterWhisper:
         features = self._model.features(samples)  # the view does not own it
         return self._whisper.model.encode(self._storage.from_array(features))
 
-    def decode(self, prepared: Any, language: str, limit: int) -> tuple[int, ...]:
+    def decode(self, prepared: Any, instruction: Instruction, limit: int) -> tuple[int, ...]:
         """The useful tokens, at most `limit`."""
         (result,) = self._whisper.model.generate(
             prepared,
-            [list(self._model.prompt(language))],
+            [list(self._model.prompt(instruction))],
             beam_size=1,
             sampling_topk=1,
             max_length=2 * limit,  # CTranslate2 gives half of it at most
@@ -68,14 +70,21 @@ class FasterWhisper:
 
 @contextmanager
 def open_faster_whisper(model: PeerModel, threads: int, precision: Precision) -> Iterator[FasterWhisper]:
-    """faster-whisper on a folder that is put together for the while."""
+    """faster-whisper on a folder that is put together for the while.
+
+    UnsupportedError for a model that is not in CTranslate2's format.
+    """
     with TemporaryDirectory(prefix="as2d-peer-") as temporary:
         folder = Path(temporary)
         _assemble(model.files, folder)
         yield FasterWhisper(model, folder, precision, threads)
 
 
-def _assemble(files: ModelFiles, folder: Path) -> None:
+def _assemble(files: Files, folder: Path) -> None:
+    if isinstance(files, HubFiles):
+        raise UnsupportedError(
+            f"{files.name} is not in CTranslate2's format; name such a model to compare with faster-whisper"
+        )
     with (folder / "model.bin").open("wb") as whole:
         for part in files.model_bin:
             with part.open("rb") as content:

@@ -9,6 +9,7 @@ from as2d.evaluation.peers.contract import PeerModel
 from as2d.evaluation.peers.weights import OPENAI, named_tensors
 from as2d.extras import import_optional
 from as2d.models.whisper.checkpoint import WhisperConfig
+from as2d.records import Instruction
 
 Float32 = NDArray[np.float32]
 
@@ -31,11 +32,16 @@ class OpenaiWhisper:
         with self._torch.inference_mode():
             return self._whisper.embed_audio(self._torch.from_numpy(self._model.features(samples)))
 
-    def decode(self, prepared: Any, language: str, limit: int) -> tuple[int, ...]:
+    def decode(self, prepared: Any, instruction: Instruction, limit: int) -> tuple[int, ...]:
         """The useful tokens, at most `limit`."""
         self._torch.set_num_threads(self._threads)
         options = self._library.DecodingOptions(
-            language=language, temperature=0.0, sample_len=limit, without_timestamps=True, fp16=False
+            task=instruction.task,
+            language=instruction.language,
+            temperature=0.0,
+            sample_len=limit,
+            without_timestamps=True,
+            fp16=False,
         )
         (result,) = self._library.decode(self._whisper, prepared, options)
         return tuple(result.tokens)

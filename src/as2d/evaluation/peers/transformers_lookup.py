@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from as2d.evaluation.peers.contract import PeerModel
 from as2d.evaluation.peers.weights import TRANSFORMERS, named_tensors
 from as2d.extras import import_optional
-from as2d.models.store import read_json
+from as2d.models.whisper.formats import suppression_lists
 from as2d.models.whisper.prompt import suppression
+from as2d.records import Instruction
 
 Float32 = NDArray[np.float32]
 
@@ -46,10 +47,10 @@ class TransformersLookup:
             features = self._torch.from_numpy(self._model.features(samples))
             return self._whisper.model.encoder(features)
 
-    def decode(self, prepared: Any, language: str, limit: int) -> tuple[int, ...]:
+    def decode(self, prepared: Any, instruction: Instruction, limit: int) -> tuple[int, ...]:
         """The useful tokens, at most `limit`."""
         self._torch.set_num_threads(self._threads)
-        prompt = self._model.prompt(language)
+        prompt = self._model.prompt(instruction)
         with self._torch.inference_mode():
             (tokens,) = self._library.GenerationMixin.generate(
                 self._whisper,
@@ -71,7 +72,7 @@ class TransformersLookup:
         )
 
     def _suppressed(self) -> dict[str, list[int]]:
-        rules = suppression(read_json(self._model.files.config), self._model.vocabulary)
+        rules = suppression(suppression_lists(self._model.files), self._model.vocabulary)
         return {"suppress_tokens": sorted(rules.always), "begin_suppress_tokens": sorted(rules.begin)}
 
     def _special_tokens(self) -> dict[str, int]:
