@@ -140,6 +140,10 @@ class ToyDecoder:
         return tuple(greedy)
 
 
+def _ignore(_samples: int) -> None:
+    """Do nothing with how much is heard."""
+
+
 def _nothing() -> None:
     """Do nothing."""
 
@@ -153,19 +157,22 @@ class ToyModel:
     identity: str = "toy"
     languages: tuple[str, ...] = ("en",)
     tasks: tuple[Task, ...] = ("transcribe",)
+    longest_s: float = 30.0
     limit: int = 400
     capacity: int = 10_000
     vocabulary: Vocabulary = field(default_factory=ByteVocabulary)
     on_prepare: Callable[[], None] = _nothing
+    on_hear: Callable[[int], None] = _ignore
     on_open: Callable[[], None] = _nothing
     end_ids: frozenset[int] = frozenset({END})
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(self.languages, self.tasks, detects_language=True)
+        return Capabilities(self.languages, self.tasks, detects_language=True, longest_s=self.longest_s)
 
     def prepare(self, samples: NDArray[np.float32], threads: int) -> ToyPrepared:
         self.on_prepare()
+        self.on_hear(len(samples))
         return ToyPrepared(len(samples))
 
     def detect_language(self, prepared: ToyPrepared, threads: int) -> str:

@@ -10,6 +10,7 @@ NAMES = [
     "As2dError",
     "Commit",
     "Event",
+    "LiveRecording",
     "Options",
     "PreparedRecording",
     "Request",
@@ -40,7 +41,7 @@ def test_every_public_object_says_what_it_is(name: str) -> None:
     assert not (public.__doc__ or "").startswith(f"{name}("), "dataclasses write that one themselves"
 
 
-@pytest.mark.parametrize("name", ["Session", "Request", "PreparedRecording"])
+@pytest.mark.parametrize("name", ["Session", "Request", "PreparedRecording", "LiveRecording"])
 def test_every_public_method_says_what_it_does(name: str) -> None:
     members = vars(getattr(as2d, name)).items()
     public = [member for key, member in members if not key.startswith("_") and callable(member)]

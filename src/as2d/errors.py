@@ -9,7 +9,9 @@
       * MissingExtraError (ImportError): an optional dependency that is not installed
     * ModelDamagedError (ValueError): a file that is cut short or has the wrong digest
   * CacheError (OSError): the cache folder cannot be used
+  * SaveError (OSError): a recording could not be written to disk
   * CancelledError: the request was cancelled
+  * DeadlineError (TimeoutError): the request was not answered in time
   * ClosedError (RuntimeError): used after close()
 """
 
@@ -50,8 +52,16 @@ class CacheError(As2dError, OSError):
     """The cache folder cannot be written or read."""
 
 
+class SaveError(As2dError, OSError):
+    """A recording could not be written to disk."""
+
+
 class CancelledError(As2dError):
     """The request was cancelled before it was answered."""
+
+
+class DeadlineError(As2dError, TimeoutError):
+    """The request was not answered by its deadline."""
 
 
 class ClosedError(As2dError, RuntimeError):

@@ -157,11 +157,52 @@ class SourceStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """When a request came and was answered: `arrived_at` in seconds since 1970, the others milliseconds from there.
+
+    `queued_ms` is when its work began; the tokens' times are None where there was no token.
+    """
+
+    arrived_at: float
+    queued_ms: float
+    first_token_ms: float | None
+    last_token_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A window of a live recording that had to be prepared anew, and why."""
+
+    start_s: float
+    end_s: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of a live recording a request looked at, in seconds of the recording.
+
+    What was asked for is widened to whole windows, from `start_s` to `end_s`. Of those with speech, `reused` had been
+    prepared before and `prepared` were prepared for this request; `rebuilt` are those of the latter that had been
+    prepared once already.
+    """
+
+    asked_start_s: float
+    asked_end_s: float
+    start_s: float
+    end_s: float
+    reused: int = 0
+    prepared: int = 0
+    rebuilt: tuple[Rebuilt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The answer to one request. `tokens` are the useful target tokens of all windows, in order.
 
     `sources` are the drafters that could have been used, in the order in which they were named. `configuration` names
-    what `as2d tune` chose, where auto used that, such as "self b5".
+    what `as2d tune` chose, where auto used that, such as "self b5". A session's request has a `timing`, one for a live
+    recording a `view`.
     """
 
     text: str
@@ -177,3 +218,5 @@ class Result:
     stats: Stats
     sources: tuple[SourceStats, ...] = ()
     configuration: str | None = None
+    timing: Timing | None = None
+    view: View | None = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from as2d import Result, Session
 from as2d.audio import open_audio
-from as2d.cli import main, transcribe
+from as2d.cli import answering, main
 
 CLIPS = Path(__file__).parents[1] / "clips"
 
@@ -66,7 +66,7 @@ def loaded() -> Iterator[Session]:
 @pytest.fixture
 def run(loaded: Session, run_fresh: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """`as2d ARGUMENTS…` on the default models, loaded once."""
-    monkeypatch.setattr(transcribe, "Session", lambda *_, **__: nullcontext(loaded))
+    monkeypatch.setattr(answering, "Session", lambda *_, **__: nullcontext(loaded))
     return run_fresh
 
 
@@ -115,3 +115,22 @@ def wav(samples: NDArray[Any], rate: int = 16_000) -> bytes:
         output.setframerate(rate)
         output.writeframes((samples * 32_767).astype("<i2").tobytes())
     return file.getvalue()
+
+
+@pytest.fixture
+def passage(tmp_path: Path) -> Path:
+    """Spoken-SQuAD with one passage of two sentences, which is asked about twice."""
+    with open_audio(CLIPS / "jfk.flac") as stream:
+        samples = (np.concatenate(list(stream)) * 32767).astype(np.int16)
+    folder = tmp_path / "passage"
+    (folder / "dev_wav").mkdir(parents=True)
+    for number, sentence in enumerate(np.array_split(samples, 2)):
+        with wave.open(str(folder / "dev_wav" / f"0_0_{number}.wav"), "wb") as file:
+            file.setparams((1, 2, 16_000, 0, "NONE", ""))
+            file.writeframes(sentence.tobytes())
+    asked: list[dict[str, Any]] = [
+        {"id": name, "question": f"{name}?", "answers": []} for name in ("q1", "q2")
+    ]
+    content = {"data": [{"paragraphs": [{"qas": asked}]}]}
+    (folder / "spoken_test-v1.1.json").write_text(json.dumps(content))
+    return folder

@@ -87,6 +87,31 @@ def test_a_bench_goes_on_where_it_was_and_is_drawn_again(run_fresh: Run, clips: 
     assert (out / "speed-up.png").is_file() == bool(find_spec("matplotlib"))
 
 
+def test_translations_are_measured_and_compared_with_references(
+    run_fresh: Run, clips: Path, tmp_path: Path
+) -> None:
+    """FLEURS in German and English, of which only the German is recorded."""
+    texts = {"de_de": "Es leben noch viele.", "en_us": "There are still many men and women alive."}
+    for folder, text in texts.items():
+        (tmp_path / folder).mkdir()
+        row = f"1\tfleurs-de-003.ogg\t{text}\t{text}\tx\t160000\tMALE\n"
+        (tmp_path / folder / "test.tsv").write_text(row)
+    (tmp_path / "de_de" / "test").mkdir()
+    shutil.copy(clips / "fleurs-de-003.ogg", tmp_path / "de_de" / "test")
+    out = tmp_path / "out"
+    few = (*FEW[2:6], "--repetitions", "1", "--budgets", "4")
+    outcome = run_fresh("bench", tmp_path, "--out", out, *few, "--task", "translate", "--to", "en")
+    assert (outcome.status, "skipped:" in outcome.err) == (0, False)
+    assert "* Task: translate to en\n" in outcome.out
+    rows = [json.loads(line) for line in (out / "windows.jsonl").read_text().splitlines()]
+    assert {row["contender"] for row in rows} == {f"target-only {CORES}c", f"as2d self b4 {CORES}c1d"}
+    assert all(row["identical"] and row["text"].startswith("There are many men and women") for row in rows)
+    if find_spec("sacrebleu"):
+        figures = json.loads((out / "summary.json").read_text())["accuracies"].values()
+        assert all(20 < each["chrf"] < 100 and each["chrf_clips"] == 1 for each in figures)
+        assert "| chrF |" in outcome.out
+
+
 def test_without_the_extra_the_runs_are_written_and_what_is_missing_is_said(
     run_fresh: Run, clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +184,24 @@ def test_a_wrong_token_is_an_exit_status(
         (("{clips}", "--out", "{out}", "--kinds", "opera"), "no clip is of the kinds opera"),
         (("{clips}", "--out", "{out}", "--drafters", "nobody"), "no model or folder is named 'nobody'"),
         (("{clips}", "--out", "{out}", "--limit", "0"), "--limit"),
+        (("{clips}", "--out", "{out}", "--task", "translate"), "add --to en"),
+        (("{clips}", "--out", "{out}", "--to", "en"), "add --task translate"),
+        (("{clips}", "--out", "{out}", "--task", "translate", "--to", "de"), "translates to English only"),
+        (("{clips}", "--out", "{out}", "--task", "ask"), "Whisper cannot ask"),
+        (
+            (
+                "{clips}",
+                "--out",
+                "{out}",
+                "--task",
+                "translate",
+                "--to",
+                "en",
+                "--drafters",
+                "whisper-tiny.en",
+            ),
+            "the drafter whisper-tiny.en cannot translate to en",
+        ),
         (("plot", "{out}"), "holds no bench.json"),
     ],
 )

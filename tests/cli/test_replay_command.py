@@ -82,6 +82,14 @@ def test_recording_goes_on_where_it_was(run_fresh: Run, corpus: Path, traces: Pa
     assert sorted(names) == sorted(window.window for window in trace_file.read([traces]).windows)
 
 
+def test_clips_are_cut_and_joined(run_fresh: Run, passage: Path, tmp_path: Path) -> None:
+    path = tmp_path / "traces.jsonl"
+    outcome = run_fresh("replay", "record", passage, "--out", path, "--threads", 2, "--drafter", "self")
+    assert (outcome.status, outcome.lines) == (0, [f"as2d: written to {path}"])
+    [window] = trace_file.read([path]).windows
+    assert (window.window, window.useful > 20) == ("test/q1#0", True)
+
+
 def test_traces_of_another_model_are_not_continued(run_fresh: Run, corpus: Path, traces: Path) -> None:
     outcome = run_fresh("replay", "record", corpus, "--out", traces, "--threads", 2, "--drafter", "self")
     assert outcome.status == 2

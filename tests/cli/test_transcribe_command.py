@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from as2d import Result, Session
-from as2d.cli import transcribe
+from as2d.cli import answering
 from as2d.configuration import selection
 from as2d.configuration.method import Evidence, Times, Trial
 from as2d.records import METHODS
@@ -194,10 +194,16 @@ def test_model_options_reach_the_session(
         calls.append((model, drafter, options))
         return Session(model, drafter, **options)
 
-    monkeypatch.setattr(transcribe, "Session", opened)
+    monkeypatch.setattr(answering, "Session", opened)
     arguments = ("--drafter", "none", "--threads", "1", "--precision", "fp32", "--offline", "--verbose")
     outcome = run_fresh("transcribe", jfk, *arguments)
-    options = {"precision": "fp32", "threads": 1, "configuration": None}
+    options = {
+        "precision": "fp32",
+        "engine": "auto",
+        "device": "cpu",
+        "threads": 1,
+        "configuration": None,
+    }
     assert calls == [("whisper-base", None, options)]
     assert outcome.out == JFK + "\n"
     assert re.fullmatch(

@@ -191,7 +191,7 @@ def test_a_damaged_model(run_fresh: Run, jfk: Path, tmp_path: Path) -> None:
     files = resolve("whisper-tiny.en")
     (tmp_path / "config.json").symlink_to(files.config)
     (tmp_path / "tokenizer.json").symlink_to(files.tokenizer)
-    content = files.model_bin[0].read_bytes()
+    content = files.hashed[0].read_bytes()
     (tmp_path / "model.bin").write_bytes(content[: len(content) // 2])
     assert_refused(run_fresh("transcribe", jfk, "--model", tmp_path), "cut short")
 

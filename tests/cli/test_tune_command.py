@@ -14,11 +14,11 @@ from as2d.cli import replay
 from as2d.configuration.explain import choices
 from as2d.configuration.file import merge_entries, read_entries
 from as2d.configuration.tuned import Choice
+from as2d.models.load import load_drafter
 from as2d.models.whisper.model import WhisperModel
 from as2d.profiling.machine import this_machine
 from as2d.profiling.plan import Plan, Point, points
 from as2d.profiling.profile import Profile, Timing, save_profile
-from as2d.profiling.subjects import load_drafter
 from as2d.replay import trace_file
 
 Run = Callable[..., Any]

@@ -1,7 +1,8 @@
 """What can draft: audio models with or without an encoder of their own, and recognisers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
 from time import perf_counter, sleep
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from as2d.audio import open_audio
 from as2d.drafting.buffer import CandidateBuffer, Snapshot
 from as2d.drafting.producer import Producer
 from as2d.drafting.resync import Requests
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel, Vocabulary
 from as2d.models.recognisers.contract import Recogniser
-from as2d.records import Instruction
+from as2d.records import SAMPLE_RATE, Instruction
 from as2d.runtime.source import DrafterSource, Job, RecogniserSource, Source, source_of
 
 ToyFactory = Callable[..., AudioModel]
@@ -209,3 +211,40 @@ def test_an_audio_model_writes_on_from_a_text_and_a_recogniser_does_not(toy: Toy
         InputError, match="the recogniser parrot cannot draft from a given text; use the method as2d"
     ):
         RecogniserSource(Parrot("")).open(SAMPLES, ENGLISH, vocabulary, 1)
+
+
+def long_samples(clips: Mapping[str, Path]) -> NDArray[np.float32]:
+    """Three sentences of 11 s, a second of silence between them."""
+    with open_audio(clips["jfk"]) as stream:
+        jfk = np.concatenate(list(stream))
+    return np.concatenate([jfk, np.zeros(16_000, np.float32)] * 3)
+
+
+def test_a_window_that_is_too_long_is_drafted_in_parts(clips: Mapping[str, Path], toy: ToyFactory) -> None:
+    heard: list[int] = []
+    model = toy("One.", longest_s=15.0, on_hear=heard.append)
+    source = DrafterSource(model)
+    samples = long_samples(clips)
+    prepared = source.prepare(samples, no_encoding, 1, ENGLISH)
+    buffer = CandidateBuffer()
+    source.draft(prepared, Job(ENGLISH, model.vocabulary, "word", None, buffer, Event()))
+    assert len(heard) >= 3
+    assert max(heard) <= 15 * SAMPLE_RATE < sum(heard) <= len(samples)
+    assert text_of(buffer.snapshot()) == "One." * len(heard)
+
+
+def test_a_stopped_draft_leaves_the_parts_that_are_left(clips: Mapping[str, Path], toy: ToyFactory) -> None:
+    opened: list[int] = []
+    model = toy("One.", longest_s=15.0, on_open=lambda: opened.append(1))
+    source, stop = DrafterSource(model), Event()
+    prepared = source.prepare(long_samples(clips), no_encoding, 1, ENGLISH)
+    stop.set()
+    source.draft(prepared, Job(ENGLISH, model.vocabulary, "word", None, CandidateBuffer(), stop))
+    assert not opened
+
+
+def test_in_turn_nobody_drafts_a_window_that_is_too_long(clips: Mapping[str, Path], toy: ToyFactory) -> None:
+    source = DrafterSource(toy("One.", longest_s=15.0))
+    prepared = source.prepare(long_samples(clips), no_encoding, 1, ENGLISH)
+    with pytest.raises(InputError, match="15 s at most"):
+        source.open(prepared, ENGLISH, toy("").vocabulary, 1)

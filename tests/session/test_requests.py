@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from as2d.audio import open_audio
 from as2d.decoding.methods import TRAITS
 from as2d.errors import (
     AudioError,
@@ -473,3 +474,19 @@ def test_an_error_in_the_context_closes_it_too(toy: ToyFactory) -> None:
     with pytest.raises(ZeroDivisionError), Session(toy(TEXT), None, threads=1):
         raise ZeroDivisionError
     assert set(threading.enumerate()) == before
+
+
+@pytest.mark.parametrize(("longest_s", "most"), [(15.0, 15), (120.0, 36)])
+def test_audio_is_cut_to_what_the_model_takes_at_once(
+    toy: ToyFactory, clips: Mapping[str, Path], longest_s: float, most: int
+) -> None:
+    """36 s: three sentences with a second of silence behind each."""
+    heard: list[int] = []
+    with open_audio(clips["jfk"]) as stream:
+        jfk = np.concatenate(list(stream))
+    audio = np.concatenate([jfk, np.zeros(SAMPLE_RATE, np.float32)] * 3)
+    with Session(toy("One.", longest_s=longest_s, on_hear=heard.append), None, threads=1) as session:
+        result = session.transcribe((audio, SAMPLE_RATE))
+    assert max(heard) <= most * SAMPLE_RATE
+    assert (len(heard) == 1) is (longest_s > 36)
+    assert len(result.segments) == len(heard)

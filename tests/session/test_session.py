@@ -92,7 +92,8 @@ def test_by_default_one_drafter_is_chosen_at_most(
         assert alone.tokens == auto.tokens == always.tokens
         assert drafted(alone) == set()
         assert len(drafted(always)) == 1
-        assert drafted(auto) <= drafted(always)
+        # New audio in an unknown language keeps a drafter with an encoder out of auto, but not out of as2d.
+        assert drafted(auto) <= drafted(always) | {"self"}
         # On a busy machine a drafter may come too late to be worth its core.
         assert all("was switched off" in warning for warning in auto.warnings)
 

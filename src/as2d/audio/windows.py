@@ -13,7 +13,8 @@ The rules, with the audio not yet cut called the rest:
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,69 +48,99 @@ def windows(blocks: Iterable[Samples], max_samples: int = MAX_SAMPLES) -> Iterat
     `blocks` are mono samples at 16 kHz. Speech windows hold at most `max_samples` (two seconds or more, else
     InputError); a window without speech may have any length. Lazy: `max_samples` and some 10 s are held.
     """
-    if max_samples < 2 * SAMPLE_RATE:
-        raise InputError(f"max_samples is {max_samples}; give at least {2 * SAMPLE_RATE} (2 s)")
     return tiled(detect(blocks), max_samples)
 
 
 def tiled(detected: Iterable[Detected], max_samples: int) -> Iterator[Window]:
     """As `windows`, from audio of known speech probabilities; all blocks but the last hold whole chunks."""
-    silence: Window | None = None
-    for window in _pieces(detected, max_samples):
-        if not window.speech:
-            silence = window if silence is None else replace(silence, end=window.end)
-            continue
-        if silence is not None:
-            yield silence
-            silence = None
-        yield window
-    if silence is not None:
-        yield silence
+    return _pulled(Cutter(max_samples), detected)
 
 
-def _pieces(detected: Iterable[Detected], max_samples: int) -> Iterator[Window]:
-    rest = _Rest(detected)
-    while rest.fill(max_samples + LONG_PAUSE * CHUNK):
-        yield rest.take(*_next_piece(rest, max_samples))
+def _pulled(cutter: "Cutter", detected: Iterable[Detected]) -> Iterator[Window]:
+    for block in detected:
+        yield from cutter.feed(block)
+    yield from cutter.end()
 
 
-class _Rest:
-    """The audio that is not yet in a window, as far as it has been read."""
+class Cutter:
+    """Cuts audio of known speech probabilities as it comes."""
 
-    def __init__(self, detected: Iterable[Detected]) -> None:
-        self._detected = iter(detected)
-        self._start = 0
+    def __init__(self, max_samples: int, rest: "Rest | None" = None) -> None:
+        """As in `windows`; `rest` is what an earlier cutter had not cut yet."""
+        if max_samples < 2 * SAMPLE_RATE:
+            raise InputError(f"max_samples is {max_samples}; give at least {2 * SAMPLE_RATE} (2 s)")
+        self._max_samples = max_samples
+        self.rest = rest or Rest()
+
+    def feed(self, block: Detected) -> list[Window]:
+        """The windows that this block completes. It holds whole chunks, unless it is the last."""
+        self.rest.add(block)
+        return self._cut(self._max_samples + LONG_PAUSE * CHUNK, ended=False)
+
+    def end(self) -> list[Window]:
+        """The windows of the rest. Nothing may be fed any more."""
+        return self._cut(1, ended=True) + self.rest.take_silence()
+
+    def fork(self) -> "Cutter":
+        """A cutter that goes on from here, and leaves this one as it is."""
+        return Cutter(self._max_samples, copy(self.rest))
+
+    def _cut(self, wanted: int, *, ended: bool) -> list[Window]:
+        """Cut while `wanted` samples are there; windows without speech are held back, to be joined."""
+        complete = []
+        while len(self.rest.samples) >= wanted:
+            count, speech = _next_piece(self.rest, self._max_samples, ended=ended)
+            if speech:
+                complete += [*self.rest.take_silence(), self.rest.take(count)]
+            else:
+                self.rest.silence(count)
+        return complete
+
+
+class Rest:
+    """The audio that is not yet in a window: silence up to sample `start`, if any, and `samples` from there.
+
+    `probability` is that of speech, for each chunk of `samples`. No array is ever changed: a copy is independent.
+    """
+
+    def __init__(self, start: int = 0, silent_from: int | None = None) -> None:
+        self.start = start
+        self.silent_from = start if silent_from is None else silent_from
         self.samples: Samples = np.zeros(0, np.float32)
         self.probability: Probability = np.zeros(0, np.float32)
-        self.ended = False
 
-    def fill(self, wanted: int) -> bool:
-        """Read until `wanted` samples are held or the audio has ended; whether any are held."""
-        while len(self.samples) < wanted and not self.ended:
-            block = next(self._detected, None)
-            if block is None:
-                self.ended = True
-            else:
-                self.samples = np.concatenate([self.samples, block.samples])
-                self.probability = np.concatenate([self.probability, block.probability])
-        return len(self.samples) > 0
+    def add(self, block: Detected) -> None:
+        """Append a block."""
+        self.samples = np.concatenate([self.samples, block.samples])
+        self.probability = np.concatenate([self.probability, block.probability])
 
-    def take(self, count: int, speech: bool) -> Window:
-        """Remove the first `count` samples, whole chunks unless all are taken."""
-        kept = self.samples[:count].copy() if speech else np.zeros(0, np.float32)
-        window = Window(self._start, self._start + count, kept, speech)
-        self._start = window.end
-        self.samples = self.samples[count:]
-        self.probability = self.probability[-(-count // CHUNK) :]
+    def take(self, count: int) -> Window:
+        """Remove the first `count` samples, whole chunks unless all are taken, as a window with speech."""
+        window = Window(self.start, self.start + count, self.samples[:count].copy(), speech=True)
+        self.silence(count)
+        self.silent_from = self.start
         return window
 
+    def silence(self, count: int) -> None:
+        """Add the first `count` samples to the silence before them."""
+        self.start += count
+        self.samples = self.samples[count:]
+        self.probability = self.probability[-(-count // CHUNK) :]
 
-def _next_piece(rest: _Rest, max_samples: int) -> tuple[int, bool]:
+    def take_silence(self) -> list[Window]:
+        """Remove the silence before the samples, as a window without speech if there is any."""
+        first, self.silent_from = self.silent_from, self.start
+        return (
+            [Window(first, self.start, np.zeros(0, np.float32), speech=False)] if first < self.start else []
+        )
+
+
+def _next_piece(rest: Rest, max_samples: int, *, ended: bool) -> tuple[int, bool]:
     """How many samples the next window takes, and whether there is speech in it."""
     spans = speech_spans(rest.probability)
     if not spans:
         # speech may begin at the very end of what has been read
-        return len(rest.samples) if rest.ended else len(rest.samples) - LONG_PAUSE * CHUNK, False
+        return len(rest.samples) if ended else len(rest.samples) - LONG_PAUSE * CHUNK, False
     if spans[0].first > LONG_PAUSE:
         return (spans[0].first - PADDING) * CHUNK, False
     if len(rest.samples) > max_samples:
@@ -119,7 +150,7 @@ def _next_piece(rest: _Rest, max_samples: int) -> tuple[int, bool]:
     return len(rest.samples), True
 
 
-def _cut(rest: _Rest, spans: list[Span], limit: int) -> int:
+def _cut(rest: Rest, spans: list[Span], limit: int) -> int:
     """The chunk, at most `limit`, before which to cut a rest that is longer than that."""
     pauses = _pauses(spans, len(rest.probability))
     third, half = limit * 2 // 3, limit // 2
@@ -147,7 +178,7 @@ def _cut_in(pause: Span, limit: int) -> int:
     return min(limit, pause.first + PADDING if long else (pause.first + pause.last) // 2)
 
 
-def _weakest(rest: _Rest, first: int, last: int) -> int:
+def _weakest(rest: Rest, first: int, last: int) -> int:
     """The chunk between `first` and `last`, counted from `first`, with the least speech and sound."""
     level = loudness(rest.samples[first * CHUNK : last * CHUNK])
     return int(np.argmin(level * rest.probability[first:last]))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from as2d._version import __version__
-from as2d.cli import bench, models, profile, replay, transcribe, tune
+from as2d.cli import ask, bench, live, models, profile, replay, transcribe, translate, tune
 from as2d.cli.output import discard_stdout
 from as2d.cli.report import say
 from as2d.errors import As2dError
@@ -28,6 +28,9 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(profile.app, name="profile")
 app.add_typer(replay.app, name="replay")
 app.command("transcribe")(transcribe.command)
+app.command("translate")(translate.command)
+app.command("ask")(ask.command)
+app.command("live")(live.command)
 app.command("tune")(tune.command)
 
 

@@ -140,7 +140,8 @@ def _one_line(text: str) -> str:
 def _fields(result: Result) -> dict[str, object]:
     """What is documented; which drafters there are and what was tuned depends on the machine."""
     fields = asdict(result)
-    del fields["sources"], fields["configuration"]
+    for name in ("sources", "configuration", "timing", "view"):
+        del fields[name]
     return fields
 
 

@@ -1,6 +1,6 @@
 """What every audio model offers, whatever its family and engine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -82,7 +82,8 @@ class Vocabulary(Protocol):
 class Capabilities:
     """What a model can be asked for; anything else is refused.
 
-    `translates_to` are the languages of its translations, the usual one first; `context` says whether it takes any.
+    `translates_to` are the languages of its translations, the usual one first; `context` says whether it takes any;
+    `longest_s` seconds of audio are one request, what is longer is cut.
     """
 
     languages: tuple[str, ...]
@@ -90,6 +91,7 @@ class Capabilities:
     detects_language: bool
     translates_to: tuple[str, ...] = ()
     context: bool = False
+    longest_s: float = 30.0
 
 
 class PreparedAudio(Protocol):
@@ -145,6 +147,17 @@ class SharesEncoder(Protocol):
 
     def share(self, prepared: Any) -> Any:
         """What this model opens decoders on, made of the target's prepared audio, which it leaves unchanged."""
+
+
+@runtime_checkable
+class Storable(Protocol):
+    """A model whose prepared audio can be kept as arrays, in a file for example."""
+
+    def pack(self, prepared: Any) -> Mapping[str, NDArray[np.generic]]:
+        """What `unpack` needs, by name; what it can compute quickly is left out."""
+
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]], samples: int, threads: int) -> Any:
+        """The prepared audio of `samples` samples. InputError for arrays that are not of this model."""
 
 
 @runtime_checkable

@@ -110,17 +110,32 @@ class Pair:
         threads = self.cores.alone
         target = prepare_for(self.target, instruction, window.samples, threads)
         language = instruction.language or self.target.detect_language(target, threads)
+        prefix = prefix_of(self.target, instruction)
+        prepared = PreparedWindow(window.start, window.end, target, language, prefix=prefix)
+        return self.with_sources(prepared, window, instruction, any_language=any_language, chosen=chosen)
+
+    def with_sources(
+        self,
+        prepared: PreparedWindow,
+        window: SpeechWindow,
+        instruction: Instruction,
+        *,
+        any_language: bool,
+        chosen: Chosen | None = None,
+    ) -> PreparedWindow:
+        """A window that the target has encoded, encoded by the sources as well, each on all cores; see `prepare`."""
         tasks = [
-            replace(instruction, task=task, language=language) for task in self.target.capabilities.tasks
+            replace(instruction, task=task, language=prepared.language)
+            for task in self.target.capabilities.tasks
         ]
 
-        def prepared(index: int, source: Source) -> PreparedSource:
+        def part(index: int, source: Source) -> PreparedSource:
             drafts = [task for task in tasks if chosen is None or index in chosen(task)]
-            return self._prepare_source(source, window, target, drafts, any_language=any_language)
+            return self._prepare_source(source, window, prepared.target, drafts, any_language=any_language)
 
-        sources = tuple(prepared(index, source) for index, source in enumerate(self.sources))
-        prefix = prefix_of(self.target, instruction)
-        return PreparedWindow(window.start, window.end, target, language, sources, prefix)
+        return replace(
+            prepared, sources=tuple(part(index, source) for index, source in enumerate(self.sources))
+        )
 
     def _prepare_source(
         self,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from as2d.audio import windows
 from as2d.drafting.buffer import CandidateBuffer
 from as2d.drafting.chunks import free_run_chunks
 from as2d.drafting.prefix import PrefixDrafter
@@ -17,7 +18,7 @@ from as2d.drafting.resync import Requests, draft_and_resync
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary, prepare_for
 from as2d.models.recognisers.contract import Recogniser
-from as2d.records import Instruction
+from as2d.records import SAMPLE_RATE, Instruction
 
 Float32 = NDArray[np.float32]
 Encoded = Callable[[], Any]
@@ -71,6 +72,12 @@ def source_of(model: AudioModel | Recogniser | Source) -> Source:
     return RecogniserSource(model)
 
 
+class _Parts(tuple[Any, ...]):
+    """A window in parts, each prepared by itself."""
+
+    __slots__ = ()
+
+
 class DrafterSource:
     """An audio model that drafts token by token. One that shares the target's encoder is prepared from its output."""
 
@@ -90,10 +97,22 @@ class DrafterSource:
         """What the model opens decoders on."""
         if isinstance(self._model, SharesEncoder):
             return self._model.share(encoded())
-        return prepare_for(self._model, instruction, samples, threads)
+        parts = [
+            prepare_for(self._model, instruction, part, threads)
+            for part in _parts(samples, self._model.capabilities.longest_s)
+        ]
+        return parts[0] if len(parts) == 1 else _Parts(tuple(parts))
 
     def draft(self, prepared: Any, job: Job) -> None:
-        """Free-run from nothing, and from the committed text where the job's requests say it."""
+        """Free-run from nothing, and from the committed text where the job's requests say it.
+
+        A window that is longer than the model can hear is drafted part by part, without catching up.
+        """
+        if isinstance(prepared, _Parts):
+            for part in prepared:
+                if not job.stop.is_set():
+                    self.draft(part, job._replace(requests=None))
+            return
         drafter = self.open(prepared, job.instruction, job.target, job.threads)
 
         def draft(committed: tuple[int, ...], halted: Callable[[], bool]) -> None:
@@ -108,7 +127,15 @@ class DrafterSource:
     def open(
         self, prepared: Any, instruction: Instruction, target: Vocabulary, threads: int
     ) -> PrefixDrafter:
-        """What drafts in the given language and task, or in the model's own where it lacks them."""
+        """What drafts in the given language and task, or in the model's own where it lacks them.
+
+        InputError for a window that is longer than the model can hear.
+        """
+        if isinstance(prepared, _Parts):
+            raise InputError(
+                f"{self.name} hears {self._model.capabilities.longest_s:g} s at most and cannot draft longer windows "
+                "in turn with the target; use the method as2d"
+            )
         model = self._model
         spoken = _speakable(instruction, model)
         return PrefixDrafter(
@@ -156,6 +183,14 @@ class RecogniserSource:
         raise InputError(
             f"the recogniser {self.name} cannot draft from a given text; use the method as2d, or an audio model"
         )
+
+
+def _parts(samples: Float32, longest_s: float) -> list[Float32]:
+    """The window, or where it is longer than that, its parts with speech, cut at pauses."""
+    longest = int(longest_s * SAMPLE_RATE)
+    if len(samples) <= longest:
+        return [samples]
+    return [window.samples for window in windows([samples], longest) if window.speech]
 
 
 def _can(model: AudioModel, instruction: Instruction) -> bool:

@@ -16,6 +16,7 @@ from as2d.decoding.specasr import decode_specasr
 from as2d.decoding.speculative import Turns, decode_speculative
 from as2d.decoding.stop import StopRules
 from as2d.decoding.target_only import decode_alone
+from as2d.drafting.buffer import CandidateBuffer
 from as2d.drafting.publication import BatchSize
 from as2d.errors import CancelledError, InputError
 from as2d.models.contract import Decoder, prefix_of, prepare_for
@@ -24,12 +25,20 @@ from as2d.runtime.draft import Draft, Drafts, Manner
 from as2d.runtime.pair import Chosen, Pair, PreparedSource, PreparedWindow, SpeechWindow
 from as2d.runtime.serial import SerialDraft
 
+PREVIOUS_TEXT = "previous text"
+"""The name of the source that is an earlier answer to part of the same audio."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
     """How to decode: the method, the most candidates a round (unless the method has a rule for that), tokens published
     together, whether sources draft what they do not speak, whether they go on from the committed text when they have
-    lost their place (as2d), and which of them draft (None: all)."""
+    lost their place (as2d), which of them draft (None: all), and how likely all candidates of a round must be to be
+    accepted (as2d; see `decoding.floor`).
+
+    `hypothesis` is what was said of the same audio when there was less of it. For methods that follow what sources
+    publish it is one more source, complete from the start, which takes no core; all others ignore it.
+    """
 
     method: UsedMethod
     budget: int
@@ -37,6 +46,13 @@ class Decoding:
     any_language: bool
     resync: bool = False
     chosen: Chosen | None = None
+    hypothesis: tuple[int, ...] = ()
+    floor: float = 0.0
+
+    @property
+    def recalled(self) -> tuple[int, ...]:
+        """The hypothesis, if the method uses any."""
+        return () if not self.drafts or TRAITS[self.method].writes_on else self.hypothesis
 
     @property
     def drafts(self) -> bool:
@@ -65,7 +81,8 @@ class WindowRecord:
 
     `decode_ms` runs from the first root ready to the target's end, `producer_done_ms` until all producers have stopped
     too. A serial drafter's first root is ready then as well, and its encoding is part of `encode_ms`. `sources` are the
-    pair's, by the indices that commits name; none where nobody was to draft.
+    pair's, by the indices that commits name, and behind them the previous text if there was one; none where nobody was
+    to draft.
     """
 
     start: int
@@ -130,7 +147,7 @@ def run_window(
         encode_ms=_ms(encoded - arrived),
         decode_ms=_ms(ended - first_root),
         producer_done_ms=_ms(max(ended, drafts.done_at) - first_root),
-        sources=_source_records(pair, prepared, drafts, serial) if decoding.drafts else (),
+        sources=_source_records(pair, prepared, drafts, serial, decoding) if decoding.drafts else (),
     )
 
 
@@ -252,7 +269,7 @@ def _decode(
 ) -> Iterator[Commit]:
     if serial:
         return _decode_in_turn(pair, opened, serial, decoding)
-    if not drafts.wanted:
+    if not (drafts.wanted or decoding.recalled):
         return decode_alone(opened.decoder, opened.rules, pair.cores.alone)
     buffers, vocabulary = drafts.buffers(len(pair.sources)), pair.target.vocabulary
     if decoding.method == "lookahead":
@@ -269,7 +286,7 @@ def _decode(
     cuts = decoding.method == "as2d-without-budget"
     return decode(
         opened.decoder,
-        buffers,
+        [*buffers, *_recalled(decoding)],
         opened.rules,
         budget=LONGEST_DRAFT if cuts else decoding.budget,
         cores=pair.cores,
@@ -277,7 +294,19 @@ def _decode(
         vocabulary_size=vocabulary.size,
         resync=decoding.resync,
         threshold=THRESHOLD if cuts else 0.0,
+        floor=decoding.floor,
     )
+
+
+def _recalled(decoding: Decoding) -> list[CandidateBuffer]:
+    """The previous text as a complete stream, if there is one."""
+    tokens = decoding.recalled
+    if not tokens:
+        return []
+    buffer = CandidateBuffer()
+    buffer.publish(tokens, (1.0,) * len(tokens))
+    buffer.close()
+    return [buffer]
 
 
 def _decode_in_turn(pair: Pair, opened: _Opened, serial: SerialDraft, decoding: Decoding) -> Iterator[Commit]:
@@ -291,17 +320,19 @@ def _decode_in_turn(pair: Pair, opened: _Opened, serial: SerialDraft, decoding: 
 
 
 def _source_records(
-    pair: Pair, prepared: PreparedWindow, drafts: Drafts, serial: SerialDraft | None
+    pair: Pair, prepared: PreparedWindow, drafts: Drafts, serial: SerialDraft | None, decoding: Decoding
 ) -> tuple[SourceRecord, ...]:
     faults = {index: part.fault for index, part in enumerate(prepared.sources)}
     drafting = drafts.wanted
     if serial:
         faults[serial.source] = serial.fault
         drafting = drafting | {serial.source}
-    return tuple(
+    records = (
         SourceRecord(source.name, index in drafting, drafts.fault(index) or faults.get(index))
         for index, source in enumerate(pair.sources)
     )
+    recalled = [SourceRecord(PREVIOUS_TEXT, drafted=True, fault=None)] if decoding.recalled else []
+    return (*records, *recalled)
 
 
 def _ms(seconds: float) -> float:

@@ -8,14 +8,17 @@ from as2d.audio import AudioInput
 from as2d.configuration.drafters import Drafter
 from as2d.models.contract import AudioModel
 from as2d.records import Result
+from as2d.session.live import LiveRecording
+from as2d.session.options import OptionFields
 from as2d.session.recording import PreparedRecording
 from as2d.session.request import Request
-from as2d.session.session import DEFAULT_DRAFTER, DEFAULT_MODEL, OptionFields, Session
+from as2d.session.session import DEFAULT_DRAFTER, DEFAULT_MODEL, Session
 
 __all__ = [
     "DEFAULT_DRAFTER",
     "DEFAULT_MODEL",
     "Drafter",
+    "LiveRecording",
     "PreparedRecording",
     "Request",
     "Session",

@@ -31,9 +31,10 @@ class Recording:
     `samples` and `warnings` are complete once the windows have been iterated.
     """
 
-    def __init__(self, audio: AudioInput) -> None:
-        """Raises AudioError when the audio cannot be opened."""
+    def __init__(self, audio: AudioInput, longest_s: float = 30.0) -> None:
+        """No window is longer than that. Raises AudioError when the audio cannot be opened."""
         self._stream: AudioStream = open_audio(audio)
+        self._longest = int(longest_s * SAMPLE_RATE)
 
     def __enter__(self) -> Self:
         return self
@@ -56,7 +57,7 @@ class Recording:
     def windows(self) -> Iterator[SpeechWindow]:
         """The windows with speech, once. Raises AudioError where the audio cannot be decoded at all."""
         with self._stream:
-            for window in windows(self._stream):
+            for window in windows(self._stream, self._longest):
                 if window.speech:
                     yield SpeechWindow(window.start, window.samples)
 

@@ -1,17 +1,27 @@
 """Answer one request: window by window, commits out as they come."""
 
-from collections.abc import Iterable
-from dataclasses import replace
-from time import perf_counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from as2d.configuration.selection import Selection, Selector
 from as2d.decoding.methods import TRAITS
 from as2d.errors import InputError
 from as2d.models.text import TextStream
-from as2d.records import METHODS, SAMPLE_RATE, Commit, Event, Instruction, Method, Options, Result, Task
+from as2d.records import (
+    METHODS,
+    SAMPLE_RATE,
+    Commit,
+    Event,
+    Instruction,
+    Method,
+    Options,
+    Result,
+    Task,
+    Timing,
+)
 from as2d.runtime.exactness import MAX_BUDGET
-from as2d.runtime.pair import Pair, PreparedWindow, SpeechWindow
+from as2d.runtime.pair import PreparedWindow, SpeechWindow
 from as2d.runtime.window import Decoding, WindowRecord, run_window
 from as2d.session.answer import make_result
 from as2d.session.recording import PreparedRecording, Recording
@@ -63,6 +73,24 @@ def _check_method(options: Options) -> None:
             raise InputError(f"the method {options.method} has no {option}; leave {option} out")
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a request is decoded, and by whom."""
+
+    instruction: Instruction
+    method: Method
+    selection: Selection
+    decoding: Decoding
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The records of the windows, and when tokens came, in milliseconds from the request's arrival."""
+
+    records: tuple[WindowRecord, ...]
+    token_ms: tuple[float, ...]
+
+
 def answer(
     selector: Selector, audio: Recording | PreparedRecording, options: Options, request: Request[Result]
 ) -> Result:
@@ -70,39 +98,82 @@ def answer(
 
     Raises AudioError or CancelledError, and what `Selector.select` raises.
     """
-    instruction = _known(check_options(selector, options), audio)
-    method: Method = "target-only" if options.budget == 0 else options.method
-    selection = selector.select(
-        method,
-        instruction,
-        prepared=isinstance(audio, PreparedRecording),
-        cancelled=request.cancelled,
-    )
-    pair = selection.pair
-    decoding = _decoding(selection, instruction, method, options)
-    exact = decoding.method == "target-only" or pair.exact
-    records = []
-    windows: Iterable[SpeechWindow | PreparedWindow] = audio.windows
+    prepared = isinstance(audio, PreparedRecording)
+    plan = make_plan(selector, options, request, prepared=prepared, languages=_languages(audio))
+    decoded = decode_windows(plan, audio.windows, request)
+    return result_of(plan, decoded, request, audio.samples, audio.warnings)
+
+
+def make_plan(
+    selector: Selector,
+    options: Options,
+    request: Request[Result],
+    *,
+    prepared: bool,
+    languages: Collection[str | None],
+) -> Plan:
+    """What to do, given the languages of the windows; {None} where they are not known.
+
+    Raises CancelledError, and what `Selector.select` raises.
+    """
+    instruction = _known(check_options(selector, options), languages)
+    method = method_of(options)
+    selection = selector.select(method, instruction, prepared=prepared, cancelled=request.cancelled)
+    return Plan(instruction, method, selection, _decoding(selection, instruction, method, options))
+
+
+def method_of(options: Options) -> Method:
+    """Without candidates every method is the target alone."""
+    return "target-only" if options.budget == 0 else options.method
+
+
+def decode_windows(
+    plan: Plan, windows: Iterable[SpeechWindow | PreparedWindow], request: Request[Result]
+) -> Decoded:
+    """Decode one window after the other. Raises CancelledError, and what reading or preparing them raises."""
+    records: list[WindowRecord] = []
+    token_ms: list[float] = []
     for index, window in enumerate(windows):
-        records.append(_decode_window(pair, index, window, instruction, decoding, request))
-    return make_result(
-        pair.target,
-        records,
-        method=method,
-        exact=exact,
-        samples=audio.samples,
-        wall_ms=_since(request),
-        warnings=(*audio.warnings, *selection.warnings),
-        configuration=selection.tuned,
+        records.append(_decode_window(plan, index, window, request, token_ms))
+    return Decoded(tuple(records), tuple(token_ms))
+
+
+def result_of(
+    plan: Plan,
+    decoded: Decoded,
+    request: Request[Result],
+    samples: int,
+    warnings: Sequence[str],
+) -> Result:
+    """The answer for audio of `samples` samples."""
+    result = make_result(
+        plan.selection.pair.target,
+        decoded.records,
+        method=plan.method,
+        exact=plan.decoding.method == "target-only" or plan.selection.pair.exact,
+        samples=samples,
+        wall_ms=request.since_ms(),
+        warnings=(*warnings, *plan.selection.warnings),
+        configuration=plan.selection.tuned,
     )
+    return replace(result, timing=timing_of(request, decoded.token_ms))
 
 
-def _known(instruction: Instruction, audio: Recording | PreparedRecording) -> Instruction:
-    """The instruction with the language that all prepared windows are in, if there is one."""
-    if instruction.language is None and isinstance(audio, PreparedRecording):
-        languages = {window.language for window in audio.windows}
-        if len(languages) == 1:
-            return replace(instruction, language=languages.pop())
+def timing_of(request: Request[Result], token_ms: Sequence[float] = ()) -> Timing:
+    """When the request came and its tokens did."""
+    first, last = (token_ms[0], token_ms[-1]) if token_ms else (None, None)
+    return Timing(request.arrived_at, request.queued_ms or 0.0, first, last)
+
+
+def _languages(audio: Recording | PreparedRecording) -> set[str | None]:
+    return {window.language for window in audio.windows} if isinstance(audio, PreparedRecording) else {None}
+
+
+def _known(instruction: Instruction, languages: Collection[str | None]) -> Instruction:
+    """The instruction with the language that all windows are in, if there is one."""
+    if instruction.language is None and len(languages) == 1:
+        (language,) = languages
+        return replace(instruction, language=language)
     return instruction
 
 
@@ -115,26 +186,31 @@ def _decoding(selection: Selection, instruction: Instruction, method: Method, op
         any_language=options.any_language,
         resync=options.resync,
         chosen=selection.chosen,
+        floor=selection.floor if options.budget is None else 0.0,
     )
 
 
 def _decode_window(
-    pair: Pair,
+    plan: Plan,
     index: int,
     window: SpeechWindow | PreparedWindow,
-    instruction: Instruction,
-    decoding: Decoding,
     request: Request[Result],
+    token_ms: list[float],
 ) -> WindowRecord:
+    """Adds the times of commits that have useful tokens to `token_ms`."""
+    pair = plan.selection.pair
     text = TextStream(pair.target.vocabulary)
-    run = run_window(pair, window, instruction, decoding, request.cancelled)
+    run = run_window(pair, window, plan.instruction, plan.decoding, request.cancelled)
     while True:
         try:
             commit = next(run)
         except StopIteration as stop:
             record: WindowRecord = stop.value
             return record
-        request.tell(_event(commit, index, window.end, text, request))
+        event = _event(commit, index, window.end, text, request)
+        if not pair.target.end_ids.issuperset(commit.tokens):
+            token_ms.append(event.at_ms)
+        request.tell(event)
 
 
 def _event(commit: Commit, index: int, end: int, text: TextStream, request: Request[Result]) -> Event:
@@ -152,11 +228,6 @@ def _event(commit: Commit, index: int, end: int, text: TextStream, request: Requ
         resync=commit.resync,
         window=index,
         end_s=end / SAMPLE_RATE,
-        at_ms=_since(request),
+        at_ms=request.since_ms(),
         text=new,
     )
-
-
-def _since(request: Request[Result]) -> float:
-    """Milliseconds since the request arrived."""
-    return (perf_counter() - request.arrived) * 1000

@@ -6,6 +6,13 @@ from as2d.models.recognisers.onnx_asr import OnnxAsr
 from as2d.models.recognisers.pocketsphinx import PocketSphinx
 from as2d.models.recognisers.sherpa_onnx import SherpaOnnx
 
+_PACKAGES = ("pocketsphinx", "onnx-asr", "sherpa-onnx")
+
+
+def names_recogniser(name: str) -> bool:
+    """Whether the name is for `load_recogniser`, whether or not there is one so named."""
+    return name.partition(":")[0] in _PACKAGES
+
 
 def load_recogniser(name: str, languages: tuple[str, ...] | None = None) -> Recogniser:
     """Load "pocketsphinx", "onnx-asr:NAME_OR_FOLDER" or "sherpa-onnx:FOLDER".

@@ -1,0 +1,92 @@
+"""A model by name or folder, on the engine that computes it."""
+
+from os import PathLike
+from typing import Literal, get_args
+
+from as2d.errors import InputError, UnsupportedError
+from as2d.models.contract import AudioModel
+from as2d.models.store import Files, HubFiles, resolve
+from as2d.models.whisper.drafter import load_whisper_drafter, load_whisper_self_drafter
+from as2d.models.whisper.model import TargetPrecision, WhisperModel, load_whisper
+
+Engine = Literal["auto", "onnxruntime", "torch"]
+"""auto: onnxruntime for Whisper, torch for all other families."""
+Device = Literal["cpu", "cuda"]
+
+SELF = "self"
+"""The drafter that is a cheaper decoder of the target itself."""
+
+
+def load_target(
+    name_or_folder: str | PathLike[str],
+    *,
+    precision: TargetPrecision = "int8",
+    engine: Engine = "auto",
+    device: Device = "cpu",
+) -> AudioModel:
+    """A target of whatever family. `precision` is that of the decoder weights of Whisper on onnxruntime.
+
+    Raises ModelNotFoundError, ModelDamagedError, CacheError, MissingExtraError, InputError, or UnsupportedError for a
+    device or engine that cannot be.
+    """
+    files = resolve(name_or_folder)
+    if _on_torch(files, engine, device):
+        return _load_on_torch(files, device)
+    return load_whisper(name_or_folder, precision)
+
+
+def load_drafter(
+    name_or_folder: str | PathLike[str],
+    target: AudioModel,
+    *,
+    engine: Engine = "auto",
+    device: Device = "cpu",
+) -> AudioModel:
+    """A drafter of whatever family for that target; "self" is made of the target, and a Whisper is made cheap.
+
+    Raises what `load_target` raises.
+    """
+    if name_or_folder == SELF:
+        return load_whisper_self_drafter(require_whisper_target(target))
+    files = resolve(name_or_folder)
+    if _on_torch(files, engine, device):
+        return _load_on_torch(files, device)
+    return load_whisper_drafter(name_or_folder)
+
+
+def require_whisper_target(target: AudioModel) -> WhisperModel:
+    """The target that the drafter self is made of. InputError where it is of another family or engine."""
+    if isinstance(target, WhisperModel):
+        return target
+    raise InputError(f"the drafter self is made of a Whisper target, and {target.name} is none; name another")
+
+
+def _on_torch(files: Files, engine: Engine, device: Device) -> bool:
+    """Which engine it is to be. Raises InputError or UnsupportedError where that cannot be."""
+    if engine not in get_args(Engine):
+        raise InputError(f"there is no engine {engine!r}; use {', '.join(get_args(Engine))}")
+    if device not in get_args(Device):
+        raise InputError(f"there is no device {device!r}; use {' or '.join(get_args(Device))}")
+    whisper = not isinstance(files, HubFiles) or files.family == "whisper"
+    if engine == "onnxruntime" and not whisper:
+        raise UnsupportedError(
+            f"{files.name} does not run on onnxruntime, only Whisper does; use the engine torch"
+        )
+    if engine == "auto":
+        return not whisper or device == "cuda"
+    if engine == "onnxruntime" and device != "cpu":
+        raise UnsupportedError(
+            "the engine onnxruntime computes on the CPU here; use the engine torch for CUDA"
+        )
+    return engine == "torch"
+
+
+def _load_on_torch(files: Files, device: Device) -> AudioModel:
+    if not isinstance(files, HubFiles):
+        raise UnsupportedError(
+            f"{files.name} is in CTranslate2's format, which torch does not read; name the model in the hub's format, "
+            "such as openai/whisper-base"
+        )
+    from as2d.models.audio_lm import load_audio_lm  # noqa: PLC0415 -- torch takes seconds to load
+
+    return load_audio_lm(files.folder, device=device)
