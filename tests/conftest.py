@@ -140,8 +140,8 @@ class ToyDecoder:
         return tuple(greedy)
 
 
-def _ignore(_samples: int) -> None:
-    """Do nothing with how much is heard."""
+def _ignore(_: object) -> None:
+    """Do nothing with it."""
 
 
 def _nothing() -> None:
@@ -164,6 +164,7 @@ class ToyModel:
     on_prepare: Callable[[], None] = _nothing
     on_hear: Callable[[int], None] = _ignore
     on_open: Callable[[], None] = _nothing
+    on_instruction: Callable[[Instruction], None] = _ignore
     end_ids: frozenset[int] = frozenset({END})
 
     @property
@@ -185,6 +186,7 @@ class ToyModel:
 
     def open(self, prepared: ToyPrepared, instruction: Instruction, threads: int) -> ToyDecoder:
         self.on_open()
+        self.on_instruction(instruction)
         return ToyDecoder(self.step, self.capacity)
 
     def output_limit(self, prepared: ToyPrepared, instruction: Instruction) -> int:

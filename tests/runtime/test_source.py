@@ -1,7 +1,7 @@
 """What can draft: audio models with or without an encoder of their own, and recognisers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
@@ -248,3 +248,15 @@ def test_in_turn_nobody_drafts_a_window_that_is_too_long(clips: Mapping[str, Pat
     prepared = source.prepare(long_samples(clips), no_encoding, 1, ENGLISH)
     with pytest.raises(InputError, match="15 s at most"):
         source.open(prepared, ENGLISH, toy("").vocabulary, 1)
+
+
+def test_a_drafter_that_takes_no_context_is_given_none(toy: ToyFactory) -> None:
+    opened: list[Instruction] = []
+    source = DrafterSource(toy("hi", on_instruction=opened.append))
+    source.open(
+        source.prepare(SAMPLES, no_encoding, 1, ENGLISH),
+        replace(ENGLISH, context="names"),
+        toy("").vocabulary,
+        1,
+    )
+    assert opened == [ENGLISH]

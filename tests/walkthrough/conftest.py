@@ -59,5 +59,5 @@ def _blur(model: Any) -> Any:
     with torch.no_grad():
         for weight in model.parameters():
             if weight.ndim > 1:
-                weight += _NOISE * weight.std() * torch.randn(weight.shape, generator=generator)
+                weight.add_(_NOISE * weight.std() * torch.randn(weight.shape, generator=generator))
     return model

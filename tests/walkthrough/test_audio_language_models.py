@@ -100,9 +100,7 @@ def _copy_clips(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def outcomes(
-    environment: pytest.MonkeyPatch, small_models: Mapping[str, Path]
-) -> Mapping[Command, Outcome]:
+def outcomes(environment: pytest.MonkeyPatch, small_models: Mapping[str, Path]) -> Mapping[Command, Outcome]:
     """What came of each command; all but the pulls ran without a network."""
     found = {}
     for command in COMMANDS:
@@ -116,9 +114,7 @@ def outcomes(
     return found
 
 
-def _pull(
-    command: Command, environment: pytest.MonkeyPatch, small_models: Mapping[str, Path]
-) -> Outcome:
+def _pull(command: Command, environment: pytest.MonkeyPatch, small_models: Mapping[str, Path]) -> Outcome:
     hubs = helpers("models/conftest.py")
     name = TRANSFORMERS_LAYOUT.get(command[2], command[2])
     files = {file.name: file.read_bytes() for file in small_models[name].iterdir()}
@@ -161,7 +157,9 @@ def test_the_document_has_every_step() -> None:
     assert {TRANSFORMERS_LAYOUT.get(name, name) for name in named} <= {*OFFICIAL}
 
 
-def test_what_was_pulled_is_here(outcomes: Mapping[Command, Outcome], small_models: Mapping[str, Path]) -> None:
+def test_what_was_pulled_is_here(
+    outcomes: Mapping[Command, Outcome], small_models: Mapping[str, Path]
+) -> None:
     assert {*pulled()} == {*small_models}
 
 
@@ -205,7 +203,8 @@ def test_two_questions_on_one_preparation(
     assert heard == [1], "the audio is encoded once"
     with Session("Qwen/Qwen2.5-Omni-3B", None) as session:
         fresh = [
-            session.transcribe("meeting.flac", task="ask", question=question) for question in said["QUESTIONS"]
+            session.transcribe("meeting.flac", task="ask", question=question)
+            for question in said["QUESTIONS"]
         ]
     assert heard == [3]
     assert [answer.tokens for answer in said["answers"]] == [answer.tokens for answer in fresh]

@@ -62,6 +62,7 @@ def answer_files(files: Sequence[str], models: Models, options: OptionFields, sa
 
 @contextmanager
 def open_session(models: Models, saying: Saying, options: OptionFields) -> Iterator[Session]:
+    """A session with these models, while the context is open. What it logs is said. Raises As2dError."""
     named = _named(models.drafter or [DEFAULT_DRAFTER])
     begin = perf_counter()
     with (

@@ -1,5 +1,6 @@
 """`as2d soak`: random requests with faults for minutes, in which no token may be wrong and nothing may leak."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -64,8 +65,9 @@ def command(
         }
         soak = Soak(material.target, sources, material.clips, options, material.host.cores)
         try:
-            for _ in soak.run():
-                inform(progress(soak, options))
+            with closing(soak.run()) as readings:
+                for _ in readings:
+                    inform(progress(soak, options))
         finally:
             typer.echo(markdown(soak, header), nl=False)
             if out is not None:

@@ -31,7 +31,7 @@ def load_target(
     """
     files = resolve(name_or_folder)
     if _on_torch(files, engine, device):
-        return _load_on_torch(files, device)
+        return _load_on_torch(name_or_folder, files, device)
     return load_whisper(name_or_folder, precision)
 
 
@@ -50,7 +50,7 @@ def load_drafter(
         return load_whisper_self_drafter(require_whisper_target(target))
     files = resolve(name_or_folder)
     if _on_torch(files, engine, device):
-        return _load_on_torch(files, device)
+        return _load_on_torch(name_or_folder, files, device)
     return load_whisper_drafter(name_or_folder)
 
 
@@ -81,7 +81,7 @@ def _on_torch(files: Files, engine: Engine, device: Device) -> bool:
     return engine == "torch"
 
 
-def _load_on_torch(files: Files, device: Device) -> AudioModel:
+def _load_on_torch(name_or_folder: str | PathLike[str], files: Files, device: Device) -> AudioModel:
     if not isinstance(files, HubFiles):
         raise UnsupportedError(
             f"{files.name} is in CTranslate2's format, which torch does not read; name the model in the hub's format, "
@@ -89,4 +89,4 @@ def _load_on_torch(files: Files, device: Device) -> AudioModel:
         )
     from as2d.models.audio_lm import load_audio_lm  # noqa: PLC0415 -- torch takes seconds to load
 
-    return load_audio_lm(files.folder, device=device)
+    return load_audio_lm(name_or_folder, device=device)

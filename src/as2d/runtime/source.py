@@ -204,9 +204,10 @@ def _can(model: AudioModel, instruction: Instruction) -> bool:
 
 
 def _speakable(instruction: Instruction, drafter: AudioModel) -> Instruction:
-    """The instruction, with the drafter's own language and task where it lacks the ones asked for."""
+    """The instruction as the drafter can take it: in its own language and task where it lacks the ones asked for."""
     known = drafter.capabilities
-    spoken = instruction.language if instruction.language in known.languages else known.languages[0]
-    if _can(drafter, replace(instruction, language=spoken)):
-        return replace(instruction, language=spoken)
-    return Instruction(known.tasks[0], spoken)
+    spoken = (
+        instruction.language if instruction.language in known.languages else next(iter(known.languages), None)
+    )
+    asked = replace(instruction, language=spoken, context=instruction.context if known.context else "")
+    return asked if _can(drafter, asked) else Instruction(known.tasks[0], spoken)

@@ -44,8 +44,8 @@ class Session:
     on onnxruntime. `engine` is what computes models that are named (auto: onnxruntime for Whisper, torch for others),
     on `device`. `threads` is how many cores target and drafters share (None: all that the process may use).
     `configuration` is a file that `as2d tune` wrote, perhaps on another machine; without, the method auto uses the
-    user's own file where that fits. Any thread may use a session; close it, or use it as a context manager. Raises ModelNotFoundError,
-    ModelDamagedError, CacheError or InputError.
+    user's own file where that fits. Any thread may use a session; close it, or use it as a context manager. Raises
+    ModelNotFoundError, ModelDamagedError, CacheError or InputError.
     """
 
     def __init__(

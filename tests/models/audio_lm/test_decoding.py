@@ -226,3 +226,12 @@ def test_what_does_not_fit_is_refused(loaded: Callable[..., AudioModel], noise: 
     limit = model.output_limit(prepared, Instruction())
     assert decoder.length + 1 + limit == decoder.capacity
     assert model.output_limit(prepared, Instruction("ask", question="x")) > limit
+
+
+@pytest.mark.parametrize("family", ["qwen2_audio", "whisper"])
+def test_audio_that_is_too_long_is_not_cut_in_silence(
+    loaded: Callable[..., AudioModel], noise: Any, family: str
+) -> None:
+    with pytest.raises(InputError, match="hears 30 s at most"):
+        loaded(family).prepare(noise(30.5), 1)
+    loaded(family).prepare(noise(30.0), 1)

@@ -15,6 +15,7 @@ from as2d.errors import InputError, ModelDamagedError, ModelNotFoundError, Unsup
 from as2d.models.audio_lm import AUDIO_LM_FAMILIES, load_audio_lm
 from as2d.models.contract import AudioModel
 from as2d.models.store import FAMILIES
+from as2d.records import Instruction
 
 
 @pytest.fixture
@@ -49,8 +50,6 @@ def test_ends_are_those_of_the_settings_and_of_the_tokenizer(saved: Any, folder:
 
 
 def test_other_precisions_compute(folder: Path, noise: Any) -> None:
-    from as2d.records import Instruction
-
     model = load_audio_lm(folder, dtype="bfloat16")
     assert "bfloat16" in model.identity
     decoder = model.open(model.prepare(noise(0.5), 1), Instruction(language="en"), 1)
@@ -79,6 +78,30 @@ def test_models_that_are_not_converted_for_transformers(folder: Path) -> None:
     edit(folder / "config.json", thinker_config={})
     with pytest.raises(UnsupportedError, match="model-hf"):
         load_audio_lm(folder)
+
+
+def test_a_thinker_within_the_whole_model(
+    saved: Any, loaded: Callable[..., AudioModel], noise: Any, tmp_path: Path
+) -> None:
+    """As on the hub, beside the parts that speak."""
+    folder = Path(shutil.copytree(saved("qwen2_5_omni")[0], tmp_path / "omni"))
+    thinker = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    whole = {"model_type": "qwen2_5_omni", "thinker_config": thinker}
+    (folder / "config.json").write_text(json.dumps(whole), encoding="utf-8")
+    weights = load_file(folder / "model.safetensors")
+    named = {f"thinker.{name}": weight for name, weight in weights.items()}
+    save_file(
+        {**named, "talker.x": torch.zeros(2), "token2wav.y": torch.zeros(2)},
+        folder / "model.safetensors",
+        {"format": "pt"},
+    )
+    model, same = load_audio_lm(folder), loaded("qwen2_5_omni")
+    assert model.identity != same.identity
+    rows = [
+        one.open(one.prepare(noise(0.5), 1), Instruction(), 1).scores([5, 6, 7]).copy()
+        for one in (model, same)
+    ]
+    assert (rows[0] == rows[1]).all()
 
 
 @pytest.mark.skipif(find_spec("peft") is not None, reason="peft is installed")

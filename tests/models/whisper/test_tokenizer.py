@@ -218,3 +218,15 @@ def test_what_the_models_say_is_encoded_as_they_say_it() -> None:
             " a",
             " thing",
         ]
+
+
+def test_vocabularies_are_compared_by_what_ids_stand_for(tmp_path: Path) -> None:
+    """Not by file or size: a padded output has ids that stand for nothing."""
+    other = content()
+    other["model"]["vocab"]["ba"] = other["model"]["vocab"].pop("ab")
+    other["model"]["merges"] = ["b a", "\u0120 a"]
+    one, padded = vocabulary_of(tmp_path, content()), vocabulary_of(tmp_path, content(), SIZE + 7)
+    assert one == padded
+    assert hash(one) == hash(padded)
+    assert one != vocabulary_of(tmp_path, other)
+    assert one != "tokens"

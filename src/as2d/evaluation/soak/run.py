@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -67,7 +67,7 @@ class Soak:
         ]
         self._client = partial(Client, reference=reference, tally=self.tally)
 
-    def run(self) -> Iterator[Reading]:
+    def run(self) -> Generator[Reading, None, None]:
         """Soak, and give the reading of each settled moment, the first after warm-up. Once, to the end or not."""
         began = monotonic()
         seconds = 60 * self._options.minutes

@@ -5,7 +5,7 @@ from dataclasses import replace
 from as2d.errors import InputError, UnsupportedError
 from as2d.models.audio_lm.languages import NAMES, require_language
 from as2d.models.contract import Capabilities
-from as2d.records import Instruction
+from as2d.records import SAMPLE_RATE, Instruction
 
 
 def checked(instruction: Instruction, known: Capabilities, model: str) -> Instruction:
@@ -25,6 +25,14 @@ def checked(instruction: Instruction, known: Capabilities, model: str) -> Instru
         language=require_language(spoken, known.languages, model) if spoken else None,
         to=require_language(to, known.translates_to, model) if to else None,
     )
+
+
+def require_length(samples: int, known: Capabilities, model: str) -> None:
+    """InputError for more audio than is heard at once; feature extractors would cut it without a word."""
+    if samples > known.longest_s * SAMPLE_RATE:
+        raise InputError(
+            f"{model} hears {known.longest_s:g} s at most, not {samples / SAMPLE_RATE:.1f} s; cut the audio in windows"
+        )
 
 
 def request(instruction: Instruction, known: Capabilities) -> str:

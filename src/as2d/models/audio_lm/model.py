@@ -9,7 +9,7 @@ from as2d.engines.torch import Float32, KeyValues, empty, opened, use_threads
 from as2d.errors import InputError
 from as2d.models.audio_lm.decoder import AudioLmDecoder
 from as2d.models.audio_lm.family import Family, Parts, Prompt
-from as2d.models.audio_lm.instructions import checked
+from as2d.models.audio_lm.instructions import checked, require_length
 from as2d.models.whisper.prompt import output_limit
 from as2d.records import SAMPLE_RATE, Instruction
 
@@ -41,7 +41,10 @@ class AudioLm:
         self._family = family
 
     def prepare(self, samples: Float32, threads: int) -> AudioLmPrepared:
-        """Encode one window of mono audio at 16 kHz, for every instruction without context."""
+        """Encode one window of mono audio at 16 kHz, for every instruction without context.
+
+        InputError for more than is heard at once.
+        """
         return self._prepare(Instruction(), samples, threads)
 
     def detect_language(self, prepared: AudioLmPrepared, threads: int) -> str | None:  # noqa: ARG002
@@ -71,6 +74,7 @@ class AudioLm:
         return self._family.prompt(self.check(instruction))
 
     def _prepare(self, instruction: Instruction, samples: Float32, threads: int) -> AudioLmPrepared:
+        require_length(len(samples), self.capabilities, self.name)
         use_threads(threads)
         before, closing, _ = self._family.prompt(instruction)
         padded = np.pad(samples, (0, max(0, _SHORTEST - len(samples))))

@@ -1,7 +1,7 @@
 """The vocabulary of a model of the hub: byte-level pieces, and added tokens that prompts may name."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -9,9 +9,10 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from as2d.errors import InputError, ModelDamagedError
+from as2d.models.byte_level import ByteLevel, is_byte_level, spelled
 
 
-class HubVocabulary:
+class HubVocabulary(ByteLevel):
     """The `Vocabulary` of one model. Two are equal when every id stands for the same, whatever the models' sizes.
 
     `content` is what its tokenizer.json says, `size` the number of its output rows, which may be padded. Raises
@@ -28,22 +29,6 @@ class HubVocabulary:
         self._whole = _tokenizer(content)
         self._plain = _tokenizer({**content, "added_tokens": [], "post_processor": None})
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, HubVocabulary) and self._content == other._content
-
-    def __hash__(self) -> int:
-        return hash(self._content)
-
-    @cached_property
-    def weak_tokens(self) -> frozenset[int]:
-        """Ids whose text has no letter or digit: punctuation, parts of a character, special tokens."""
-        return frozenset(token for token in range(self.size) if not _has_word(self.token_bytes(token)))
-
-    @cached_property
-    def word_starts(self) -> frozenset[int]:
-        """Ids whose text begins with a space."""
-        return frozenset(token for token in range(self.size) if self.token_bytes(token).startswith(b" "))
-
     def encode(self, text: str) -> tuple[int, ...]:
         """Tokens of `text`. The name of a special token in it is text like any other."""
         return tuple(self._plain.encode(text, add_special_tokens=False).ids)
@@ -59,24 +44,21 @@ class HubVocabulary:
                 f"the text names {named[0]}, which is a special token of the model; leave it out"
             )
 
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Text of `tokens`: none for special tokens, U+FFFD for incomplete UTF-8. InputError: unknown id."""
-        return b"".join(map(self.token_bytes, tokens)).decode(errors="replace")
-
     def token_bytes(self, token: int) -> bytes:
         """The bytes that a token stands for; empty for a special token and for padding. InputError: unknown id."""
         if not 0 <= token < self.size:
             raise InputError(f"there is no token {token}; ids run from 0 to {self.size - 1}")
         if token in self._names:
             return b"" if token in self.special else self._names[token].encode()
-        return bytes(_BYTES[character] for character in self._pieces.get(token, ""))
+        return spelled(self._pieces.get(token, ""))
 
     @cached_property
     def _names(self) -> Mapping[int, str]:
         return {token: name for name, token in self.added.items()}
 
     @cached_property
-    def _content(self) -> tuple[object, ...]:
+    def content(self) -> tuple[object, ...]:
+        """The text tokens and the added ones."""
         return (frozenset(self._pieces.items()), frozenset(self.added.items()), self.special)
 
 
@@ -91,7 +73,7 @@ def _entries(content: Mapping[str, Any]) -> tuple[dict[int, str], Mapping[str, i
         raise ModelDamagedError(
             "the tokenizer is none of a byte-level model; install the model again"
         ) from error
-    if not pieces or min(pieces) < 0 or not set("".join(pieces.values())) <= _BYTES.keys():
+    if not is_byte_level(pieces):
         raise ModelDamagedError("the tokenizer is no byte-level vocabulary; install the model again")
     return pieces, MappingProxyType(added), special
 
@@ -101,18 +83,3 @@ def _tokenizer(content: Mapping[str, Any]) -> Tokenizer:
         return Tokenizer.from_str(json.dumps(content, ensure_ascii=False))
     except Exception as error:  # the library raises plain Exception for every malformed file
         raise ModelDamagedError(f"the tokenizer is refused ({error}); install the model again") from error
-
-
-def _has_word(content: bytes) -> bool:
-    return any(character.isalnum() for character in content.decode(errors="replace"))
-
-
-def _bytes_by_character() -> Mapping[str, int]:
-    """GPT-2's spelling of bytes: printable Latin-1 stands for itself, the rest for U+0100 and up in order."""
-    printable = {byte for byte in range(256) if chr(byte).isprintable() and not chr(byte).isspace()}
-    others = (byte for byte in range(256) if byte not in printable)
-    spelled = {chr(byte): byte for byte in printable}
-    return MappingProxyType(spelled | {chr(256 + index): byte for index, byte in enumerate(others)})
-
-
-_BYTES = _bytes_by_character()

@@ -11,6 +11,7 @@ from transformers import DynamicCache, EncoderDecoderCache
 from as2d.engines.torch import CausalModel, Float32, KeyValues, TextState, empty, use_threads
 from as2d.errors import InputError
 from as2d.models.audio_lm.decoder import AudioLmDecoder
+from as2d.models.audio_lm.instructions import require_length
 from as2d.models.contract import Capabilities, Rows
 from as2d.models.store import HubFiles
 from as2d.models.whisper.formats import suppression_lists
@@ -104,7 +105,8 @@ class WhisperOnTorch:
 
     @torch.inference_mode()
     def prepare(self, samples: Float32, threads: int) -> WhisperHeard:
-        """Encode up to 30 s of mono audio at 16 kHz."""
+        """Encode up to 30 s of mono audio at 16 kHz. InputError for more."""
+        require_length(len(samples), self.capabilities, self.name)
         use_threads(threads)
         inner = self._model.model
         features = self._extractor(samples, sampling_rate=SAMPLE_RATE, return_tensors="pt")["input_features"]

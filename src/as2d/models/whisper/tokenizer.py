@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from as2d.errors import InputError, ModelDamagedError
+from as2d.models.byte_level import ByteLevel, is_byte_level, spelled
 from as2d.models.store import read_json
 
 _LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
@@ -19,7 +20,7 @@ _BYTES = 256
 _NEEDED = ("<|startoftranscript|>", "<|endoftext|>", "<|translate|>", "<|transcribe|>", "<|notimestamps|>")
 
 
-class WhisperVocabulary:
+class WhisperVocabulary(ByteLevel):
     """The `Vocabulary` of one Whisper model.
 
     `path` is its tokenizer.json and `size` its number of output rows. Ids past `<|notimestamps|>` are
@@ -75,29 +76,20 @@ class WhisperVocabulary:
         """Ids that stand for no text: special tokens and timestamps."""
         return frozenset(self._specials.values()) | frozenset(range(self.notimestamps + 1, self.size))
 
-    @cached_property
-    def weak_tokens(self) -> frozenset[int]:
-        """Ids whose text has no letter or digit: punctuation, parts of a character, special tokens."""
-        return frozenset(token for token in range(self.size) if not _has_word(self.token_bytes(token)))
-
-    @cached_property
-    def word_starts(self) -> frozenset[int]:
-        """Ids whose text begins with a space."""
-        return frozenset(token for token in range(self.size) if self.token_bytes(token).startswith(b" "))
-
     def encode(self, text: str) -> tuple[int, ...]:
         """Tokens of `text`. The name of a special token in it is text like any other."""
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Text of `tokens`: none for special tokens, U+FFFD for incomplete UTF-8. InputError: unknown id."""
-        return b"".join(map(self.token_bytes, tokens)).decode(errors="replace")
 
     def token_bytes(self, token: int) -> bytes:
         """The bytes that a token stands for; empty for a special token. InputError: unknown id."""
         if not 0 <= token < self.size:
             raise InputError(f"there is no token {token}; ids run from 0 to {self.size - 1}")
-        return self._pieces.get(token, "").translate(_BYTE_OF_CHARACTER).encode("latin-1")
+        return spelled(self._pieces.get(token, ""))
+
+    @cached_property
+    def content(self) -> tuple[object, ...]:
+        """The text tokens and the special ones."""
+        return frozenset(self._pieces.items()), frozenset(self._specials.items())
 
 
 def _entries(content: Mapping[str, Any], path: Path) -> tuple[dict[str, int], dict[int, str]]:
@@ -112,7 +104,7 @@ def _entries(content: Mapping[str, Any], path: Path) -> tuple[dict[str, int], di
         }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelDamagedError(f"{path} is no tokenizer.json of Whisper; install the model again") from error
-    if not pieces or min(pieces) < 0 or not set("".join(pieces.values())) <= _BYTE_CHARACTERS:
+    if not is_byte_level(pieces):
         raise ModelDamagedError(f"{path} is no byte-level vocabulary; install the model again")
     return specials, pieces
 
@@ -139,22 +131,3 @@ def _with_first_merge(model: Mapping[str, Any]) -> Mapping[str, Any]:
         return model
     textual = isinstance(next(iter(model["merges"]), ""), str)
     return {**model, "merges": [" ".join(pair) if textual else list(pair), *model["merges"]]}
-
-
-def _has_word(content: bytes) -> bool:
-    return any(character.isalnum() for character in content.decode(errors="replace"))
-
-
-def _byte_of_character() -> dict[int, int]:
-    """GPT-2's spelling of bytes: printable Latin-1 stands for itself, the rest for U+0100 and up in order."""
-    printable = [
-        *range(ord("!"), ord("~") + 1),
-        *range(ord("¡"), ord("¬") + 1),
-        *range(ord("®"), ord("ÿ") + 1),
-    ]
-    others = sorted(set(range(256)) - set(printable))
-    return {byte: byte for byte in printable} | {256 + index: byte for index, byte in enumerate(others)}
-
-
-_BYTE_OF_CHARACTER = _byte_of_character()
-_BYTE_CHARACTERS = frozenset(map(chr, _BYTE_OF_CHARACTER))
