@@ -206,9 +206,14 @@ def test_two_questions_on_one_preparation(
             session.transcribe("meeting.flac", task="ask", question=question)
             for question in said["QUESTIONS"]
         ]
-    assert heard == [3]
+        assert heard == [3]
+        wanted: Any = {"task": "translate", "to": "zh"}
+        translations = [
+            session.transcribe(audio, **wanted) for audio in (session.prepare("meeting.flac"), "meeting.flac")
+        ]
     assert [answer.tokens for answer in said["answers"]] == [answer.tokens for answer in fresh]
-    assert fresh[0].tokens != fresh[1].tokens
+    assert translations[0].tokens == translations[1].tokens
+    assert len({answer.tokens for answer in (*fresh, translations[0])}) == 3
 
 
 def _counting(monkeypatch: pytest.MonkeyPatch) -> Sequence[int]:

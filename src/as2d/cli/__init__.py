@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from as2d._version import __version__
-from as2d.cli import ask, bench, live, models, profile, replay, transcribe, translate, tune
+from as2d.cli import ask, bench, live, models, profile, replay, soak, transcribe, translate, tune
 from as2d.cli.output import discard_stdout
 from as2d.cli.report import say
 from as2d.errors import As2dError
@@ -32,6 +32,7 @@ app.command("translate")(translate.command)
 app.command("ask")(ask.command)
 app.command("live")(live.command)
 app.command("tune")(tune.command)
+app.command("soak")(soak.command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from as2d.cli import bench_ondemand, bench_stream
 from as2d.cli.clips import CorpusFolder, Kinds, Languages, Limit, Seed
 from as2d.cli.groups import DEFAULT, DefaultGroup
 from as2d.cli.lists import names, numbers
@@ -80,6 +81,8 @@ _Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but err
 _Pairs = Annotated[int, typer.Option(min=1, help="Pairs of blocks for each drafter.")]
 _Block = Annotated[int, typer.Option(min=1, help="Candidates a block.")]
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The --out folder of a bench.")]
+app.command("ondemand")(bench_ondemand.command)
+app.command("stream")(bench_stream.command)
 
 
 @app.command(DEFAULT)
