@@ -293,7 +293,7 @@ def test_a_file_that_fails_leaves_no_output(run: Run, tmp_path: Path) -> None:
 def test_quiet_and_verbose(run: Run, jfk: Path) -> None:
     assert run("transcribe", jfk, "--quiet").err == ""
     loaded, details, summary = run("transcribe", jfk, "--verbose").lines
-    assert "whisper-base (int8), drafters the best of self, whisper-tiny.en, cores " in loaded
+    assert "whisper-base, drafters the best of self, whisper-tiny.en, cores " in loaded
     assert "language en, exact yes, finish stop, windows with speech 1, tokens 25" in details
     assert SUMMARY.fullmatch(summary)
 

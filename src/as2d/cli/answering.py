@@ -12,8 +12,7 @@ from as2d.cli.progress import ProgressBar, can_be_seen
 from as2d.cli.report import details, notices, say, saying_what_is_logged, summary
 from as2d.decoding.methods import TRAITS
 from as2d.errors import AudioError, InputError
-from as2d.models.load import Device, Engine
-from as2d.models.whisper.model import TargetPrecision
+from as2d.models.load import Device, Engine, Precision
 from as2d.records import Method, Result
 from as2d.runtime.cores import available_cores, split_cores
 from as2d.session import DEFAULT_DRAFTER, Session
@@ -30,7 +29,7 @@ class Models:
     model: str
     drafter: Sequence[str] | None
     threads: int | None
-    precision: TargetPrecision = "int8"
+    precision: Precision = "auto"
     engine: Engine = "auto"
     device: Device = "cpu"
     configuration: Path | None = None
@@ -79,8 +78,9 @@ def open_session(models: Models, saying: Saying, options: OptionFields) -> Itera
     ):
         if saying.verbose:
             seconds = perf_counter() - begin
+            precision = "" if models.precision == "auto" else f" ({models.precision})"
             who = _drafters(session, named, models.threads, options.get("method", "auto"))
-            say(f"{models.model} ({models.precision}), {who}: loaded in {seconds:.2f} s")
+            say(f"{models.model}{precision}, {who}: loaded in {seconds:.2f} s")
         yield session
 
 

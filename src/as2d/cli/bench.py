@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from as2d.cli import bench_ondemand, bench_stream
+from as2d.cli import options as o
 from as2d.cli.clips import CorpusFolder, Kinds, Languages, Limit, Seed
 from as2d.cli.groups import DEFAULT, DefaultGroup
 from as2d.cli.lists import names, numbers
@@ -26,7 +27,6 @@ from as2d.evaluation.measuring.plan import Wishes
 from as2d.evaluation.measuring.runner import Procedure
 from as2d.evaluation.results import write_results
 from as2d.models.load import load_target
-from as2d.models.whisper.model import TargetPrecision
 from as2d.records import Task
 from as2d.runtime.cores import available_cores
 from as2d.session import DEFAULT_MODEL
@@ -73,7 +73,6 @@ _DrafterCores = Annotated[
 ]
 _Repetitions = Annotated[int, typer.Option(min=1, help="How often each contender decodes a window.")]
 _Model = Annotated[str, typer.Option(help="A name from `as2d models list`, or a model folder.")]
-_Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Peers = Annotated[bool, typer.Option("--peers", help="Other projects' decoders too (extra peers).")]
 _Task = Annotated[Task, typer.Option(help="What to ask of the models: ask puts the corpus' own questions.")]
 _To = Annotated[str | None, typer.Option(metavar="LANG", help="Language of translations (en).")]
@@ -104,7 +103,7 @@ def run(
     drafter_cores: _DrafterCores = None,
     repetitions: _Repetitions = 3,
     model: _Model = DEFAULT_MODEL,
-    precision: _Precision = "int8",
+    precision: o.Precision = "auto",
     peers: _Peers = False,
     quiet: _Quiet = False,
 ) -> int:
@@ -158,7 +157,7 @@ def independence(
     seed: Seed = 0,
     drafters: _Drafters = None,
     model: _Model = DEFAULT_MODEL,
-    precision: _Precision = "int8",
+    precision: o.Precision = "auto",
     quiet: _Quiet = False,
 ) -> int:
     """Probe whether drafters need the transcript so far: the table on stdout, all pairs in DIR/independence.json."""

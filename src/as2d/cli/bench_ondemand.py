@@ -54,7 +54,7 @@ def command(
     languages: JoinedLanguages = "en",
     seed: Seed = 0,
     model: Model = DEFAULT_MODEL,
-    precision: Precision = "int8",
+    precision: Precision = "auto",
     quiet: Quiet = False,
 ) -> int:
     """Ask at many positions of a long recording, with each method in turn: latency, speed, identity, memory.

@@ -44,7 +44,7 @@ def command(
     languages: JoinedLanguages = "en",
     seed: Seed = 0,
     model: Model = DEFAULT_MODEL,
-    precision: Precision = "int8",
+    precision: Precision = "auto",
     quiet: Quiet = False,
 ) -> int:
     """Stream a long recording in real time: lag of the text, service time, backlog, memory, CPU, identity.

@@ -7,8 +7,7 @@ import typer
 
 from as2d.cli.formats import Format
 from as2d.errors import InputError
-from as2d.models.load import Device, Engine
-from as2d.models.whisper.model import TargetPrecision
+from as2d.models import load
 from as2d.records import Method
 
 Files = Annotated[list[str], typer.Argument(metavar="AUDIO...", help="Files with sound; - is stdin.")]
@@ -40,12 +39,14 @@ Language = Annotated[str | None, typer.Option(help="The language spoken (en, fre
 Context = Annotated[
     str, typer.Option(metavar="TEXT", help="What helps to hear, such as names, for models that take it.")
 ]
-Precision = Annotated[TargetPrecision, typer.Option(help="Of the decoder weights of Whisper on onnxruntime.")]
+Precision = Annotated[
+    load.Precision, typer.Option(help="Of Whisper's decoder weights on onnxruntime; auto: int8.")
+]
 EngineName = Annotated[
-    Engine,
+    load.Engine,
     typer.Option("--engine", help="What computes. auto: onnxruntime for Whisper, torch for all others."),
 ]
-DeviceName = Annotated[Device, typer.Option("--device", help="Where torch computes.")]
+DeviceName = Annotated[load.Device, typer.Option("--device", help="Where torch computes.")]
 Configuration = Annotated[
     Path | None,
     typer.Option(

@@ -10,6 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from as2d.audio import open_audio
+from as2d.cli import options as o
 from as2d.cli.groups import DEFAULT, DefaultGroup
 from as2d.cli.profile_picture import draw
 from as2d.cli.progress import ClipsBar, can_be_seen
@@ -17,7 +18,6 @@ from as2d.cli.report import say, saying_what_is_logged
 from as2d.errors import InputError
 from as2d.models.load import SELF
 from as2d.models.store import installed
-from as2d.models.whisper.model import TargetPrecision
 from as2d.profiling.bench import Bench
 from as2d.profiling.machine import Wanted, profile_machine
 from as2d.profiling.memory import peaks_mb
@@ -48,7 +48,6 @@ _Drafter = Annotated[
 ]
 _Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
 _Out = Annotated[Path, typer.Option(help="The file to write. What was interrupted goes on where it was.")]
-_Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="What `as2d profile` wrote.")]
 _Png = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it too (extra bench).")]
@@ -61,7 +60,7 @@ def run(
     drafter: _Drafter = None,
     threads: _Threads = None,
     out: _Out = Path("profile.json"),
-    precision: _Precision = "int8",
+    precision: o.Precision = "auto",
     quiet: _Quiet = False,
 ) -> int:
     """Time every call of the target and of each drafter, alone and beside the other: the table on stdout.

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from as2d.cli import options as o
 from as2d.cli.clips import CorpusFolder, Kinds, Languages, Limit, Seed
 from as2d.cli.lists import names, numbers
 from as2d.cli.progress import ClipsBar, can_be_seen
@@ -15,8 +16,7 @@ from as2d.decoding.methods import TRAITS
 from as2d.drafting.publication import BatchSize
 from as2d.errors import AudioError, InputError
 from as2d.evaluation.corpora import Clip, Corpus, Selection, open_clip, read_speech, select
-from as2d.models.load import SELF
-from as2d.models.whisper.model import TargetPrecision
+from as2d.models.load import SELF, Precision
 from as2d.profiling.costs import Costs as ProfileCosts
 from as2d.profiling.plan import splits
 from as2d.profiling.profile import Profile, load_profile
@@ -57,7 +57,6 @@ _Drafter = Annotated[
     ),
 ]
 _Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
-_Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _TaskOption = Annotated[
     SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")
 ]
@@ -76,7 +75,7 @@ def record(
     model: _Model = DEFAULT_MODEL,
     drafter: _Drafter = None,
     threads: _Threads = None,
-    precision: _Precision = "int8",
+    precision: o.Precision = "auto",
     task: _TaskOption = "transcribe",
     quiet: _Quiet = False,
 ) -> int:
@@ -190,7 +189,7 @@ def check(
     model: _Model = DEFAULT_MODEL,
     drafter: _Drafter = None,
     threads: _Threads = None,
-    precision: _Precision = "int8",
+    precision: o.Precision = "auto",
     quiet: _Quiet = False,
 ) -> int:
     """Run windows natively and replay them with costs from other windows: errors of tokens/s, beside native noise.
@@ -220,9 +219,7 @@ class _Spoken(NamedTuple):
     speech: SpeechWindow
 
 
-def _loaded(
-    model: str, drafters: Sequence[str] | None, threads: int | None, precision: TargetPrecision
-) -> Models:
+def _loaded(model: str, drafters: Sequence[str] | None, threads: int | None, precision: Precision) -> Models:
     cores = split_cores(available_cores() if threads is None else threads).alone
     subjects = load_subjects(model, tuple(dict.fromkeys(drafters or _DRAFTERS)), precision)
     return Models(model, subjects.target, subjects.drafters, cores)

@@ -42,7 +42,7 @@ def command(
     clients: _Clients = 3,
     faults: _Faults = 0.25,
     model: Model = DEFAULT_MODEL,
-    precision: Precision = "int8",
+    precision: Precision = "auto",
     quiet: Quiet = False,
 ) -> int:
     """Soak: clips, methods, budgets, cancels, deadlines and live recordings at random, with faulty drafters.

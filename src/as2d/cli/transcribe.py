@@ -26,7 +26,7 @@ def command(
     language: o.Language = None,
     context: o.Context = "",
     task: _Task = "transcribe",
-    precision: o.Precision = "int8",
+    precision: o.Precision = "auto",
     engine: o.EngineName = "auto",
     device: o.DeviceName = "cpu",
     configuration: o.Configuration = None,

@@ -28,7 +28,7 @@ def command(
     threads: o.Threads = None,
     language: o.Language = None,
     context: o.Context = "",
-    precision: o.Precision = "int8",
+    precision: o.Precision = "auto",
     engine: o.EngineName = "auto",
     device: o.DeviceName = "cpu",
     configuration: o.Configuration = None,

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from as2d.cli import options as o
 from as2d.cli import replay
 from as2d.cli.clips import CorpusFolder, Kinds, Languages, Limit, Seed
 from as2d.cli.lists import names
@@ -23,7 +24,7 @@ from as2d.configuration.tune import OBJECTIVES, Progress, Rules, Tuning, grounds
 from as2d.configuration.tuned import Entry, Half, Objective
 from as2d.errors import InputError
 from as2d.evaluation.corpora import Selection, read_speech, select
-from as2d.models.whisper.model import TargetPrecision
+from as2d.models.load import Precision
 from as2d.profiling.check import check
 from as2d.profiling.costs import Costs
 from as2d.profiling.profile import Profile, load_profile
@@ -71,7 +72,6 @@ _HalfOption = Annotated[
 _TaskOption = Annotated[
     SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")
 ]
-_Precision = Annotated[TargetPrecision, typer.Option(help="Of the model's decoder weights.")]
 _Explain = Annotated[
     bool, typer.Option("--explain", help="Why: more tables, and a picture beside the file (extra bench).")
 ]
@@ -93,7 +93,7 @@ def command(
     traces: _Traces = Path("traces.jsonl"),
     half: _HalfOption = None,
     task: _TaskOption = "transcribe",
-    precision: _Precision = "int8",
+    precision: o.Precision = "auto",
     explain: _Explain = False,
     quiet: _Quiet = False,
 ) -> int:
@@ -155,7 +155,7 @@ class _Models:
     languages: tuple[str, ...]
 
 
-def _models(measured: Profile, precision: TargetPrecision) -> _Models:
+def _models(measured: Profile, precision: Precision) -> _Models:
     """InputError where the profile is of others, or has no drafter to choose."""
     plan = measured.plan
     if not plan.drafters:
@@ -174,7 +174,7 @@ def _recorded(
     measured: Profile,
     models: _Models,
     file: Path,
-    precision: TargetPrecision,
+    precision: Precision,
     *,
     quiet: bool,
 ) -> Traces:

@@ -29,8 +29,7 @@ from as2d.evaluation.peers.contract import PEER_TASKS, Peer
 from as2d.evaluation.peers.registry import available_peers
 from as2d.evaluation.rows import SCHEMA, Row
 from as2d.models.contract import AudioModel
-from as2d.models.load import load_target
-from as2d.models.whisper.model import TargetPrecision
+from as2d.models.load import Precision, load_target, told_precision
 from as2d.runtime.source import Source as DraftSource
 from as2d.runtime.source import source_of
 
@@ -42,7 +41,7 @@ class BenchOptions:
     """What to measure, and how."""
 
     model: str
-    precision: TargetPrecision
+    precision: Precision
     selection: Selection
     wishes: Wishes
     procedure: Procedure
@@ -98,7 +97,9 @@ def open_bench(corpus_folder: Path, folder: Path, options: BenchOptions) -> Iter
             closing.enter_context(available_peers(options.model, host.cores)) if options.peers else _NONE
         )
         compared = (*plan, *(peer_contender(peer, host.cores) for peer in peers))
-        journal = closing.enter_context(Journal(folder, _setup(corpus, host, options, compared, missing)))
+        journal = closing.enter_context(
+            Journal(folder, _setup(corpus, host, options, target, compared, missing))
+        )
         _skip_unreadable(corpus, target, options, journal)
         drafters = load_drafters(plan, target)
         _require_drafting(drafters, options.asking)
@@ -146,6 +147,7 @@ def _setup(
     corpus: Corpus,
     host: Host,
     options: BenchOptions,
+    target: AudioModel,
     compared: tuple[Contender, ...],
     missing_peers: Mapping[str, str],
 ) -> Setup:
@@ -155,21 +157,21 @@ def _setup(
         corpus=corpus.digest,
         cpu=host.cpu,
         versions=host.versions,
-        options=_named(options),
+        options=_named(options, target),
         plan=tuple(contender.key for contender in compared),
         duplicates=corpus.duplicates,
         missing_peers=missing_peers,
     )
 
 
-def _named(options: BenchOptions) -> dict[str, str]:
+def _named(options: BenchOptions, target: AudioModel) -> dict[str, str]:
     """The options but the wishes, which the plan tells; the task where it is not to transcribe."""
     parts = (options.selection, options.procedure)
     named = {option.name: getattr(part, option.name) for part in parts for option in fields(part)}
     return {
         **task_options(options.asking),
         "model": options.model,
-        "precision": options.precision,
+        "precision": told_precision(target, options.precision),
         **{name.replace("_", "-"): _told_value(value) for name, value in named.items()},
     }
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from as2d.evaluation.corpora import Clip, Selection, read_corpus, select
 from as2d.evaluation.host import Host, describe_host
 from as2d.models.contract import AudioModel
-from as2d.models.load import load_target
-from as2d.models.whisper.model import TargetPrecision
+from as2d.models.load import Precision, load_target, told_precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +21,7 @@ class Material:
     header: Mapping[str, str]
 
 
-def load_material(
-    corpus_folder: Path, model: str, precision: TargetPrecision, selection: Selection
-) -> Material:
+def load_material(corpus_folder: Path, model: str, precision: Precision, selection: Selection) -> Material:
     """Load and choose. Raises InputError, and what loading the model raises."""
     corpus, host = read_corpus(corpus_folder), describe_host()
     target = load_target(model, precision=precision)
@@ -34,7 +31,7 @@ def load_material(
         "Date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "Commit": host.commit,
         "Versions": ", ".join(f"{name} {version}" for name, version in host.versions.items()),
-        "Target": f"{target.name}, {precision}",
+        "Target": f"{target.name}, {told_precision(target, precision)}",
         "Corpus": f"{corpus.digest}, {len(clips)} clips to choose from, seed {selection.seed}",
     }
     return Material(target, tuple(clips), host, header)

@@ -12,6 +12,10 @@ from as2d.models.whisper.model import TargetPrecision, WhisperModel, load_whispe
 Engine = Literal["auto", "onnxruntime", "torch"]
 """auto: onnxruntime for Whisper, torch for all other families."""
 Device = Literal["cpu", "cuda"]
+Precision = Literal["auto", TargetPrecision]
+"""Of a target's decoder weights on onnxruntime; auto: int8. torch computes as its device does best."""
+
+_PRECISIONS = ("auto", *get_args(TargetPrecision))
 
 SELF = "self"
 """The drafter that is a cheaper decoder of the target itself."""
@@ -20,19 +24,30 @@ SELF = "self"
 def load_target(
     name_or_folder: str | PathLike[str],
     *,
-    precision: TargetPrecision = "int8",
+    precision: Precision = "auto",
     engine: Engine = "auto",
     device: Device = "cpu",
 ) -> AudioModel:
-    """A target of whatever family. `precision` is that of the decoder weights of Whisper on onnxruntime.
+    """A target of whatever family. On torch a precision is refused.
 
     Raises ModelNotFoundError, ModelDamagedError, CacheError, MissingExtraError, InputError, or UnsupportedError for a
     device or engine that cannot be.
     """
     files = resolve(name_or_folder)
-    if _on_torch(files, engine, device):
-        return _load_on_torch(name_or_folder, files, device)
-    return load_whisper(name_or_folder, precision)
+    if precision not in _PRECISIONS:
+        raise InputError(f"there is no precision {precision!r}; use one of {', '.join(_PRECISIONS)}")
+    if not _on_torch(files, engine, device):
+        return load_whisper(name_or_folder, "int8" if precision == "auto" else precision)
+    if precision != "auto":
+        raise UnsupportedError(
+            f"{files.name} runs on torch, which has no precision {precision}; leave it out"
+        )
+    return _load_on_torch(name_or_folder, files, device)
+
+
+def told_precision(target: AudioModel, precision: Precision) -> str:
+    """What results say of the precision that a target was loaded with."""
+    return "int8" if precision == "auto" and isinstance(target, WhisperModel) else precision
 
 
 def load_drafter(

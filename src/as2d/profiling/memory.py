@@ -9,11 +9,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from as2d.models.contract import AudioModel
-from as2d.models.load import load_target
+from as2d.models.load import Precision, load_target
 from as2d.profiling.subjects import instruction_for, load_subject
 from as2d.records import SAMPLE_RATE
 
@@ -40,7 +41,7 @@ def _peak_mb(target: str, precision: str, drafter: str | None = None) -> float |
 
 def _main(target: str, precision: str, drafter: str | None = None) -> None:
     before = _from_here()
-    model = load_target(target, precision="fp32" if precision == "fp32" else "int8")
+    model = load_target(target, precision=cast(Precision, precision))
     _use(model)
     if drafter:
         before = _from_here()

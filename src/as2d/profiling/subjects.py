@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel, SharesEncoder
-from as2d.models.load import load_drafter, load_target
+from as2d.models.load import Precision, load_drafter, load_target
 from as2d.models.recognisers.load import names_recogniser
-from as2d.models.whisper.model import TargetPrecision
 from as2d.records import Instruction
 
 
@@ -34,7 +33,7 @@ class Subjects:
         return tuple(name for name, model in self.drafters.items() if isinstance(model, SharesEncoder))
 
 
-def load_subjects(target: str, drafters: Sequence[str], precision: TargetPrecision) -> Subjects:
+def load_subjects(target: str, drafters: Sequence[str], precision: Precision) -> Subjects:
     """The named models. Raises InputError for a name that has no steps to time, else what loading raises."""
     model = load_target(target, precision=precision)
     return Subjects(target, model, {name: load_subject(name, model) for name in drafters})

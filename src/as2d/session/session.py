@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Self, TypeVar, Unpack, get_args
+from typing import Self, TypeVar, Unpack
 from weakref import WeakSet
 
 from as2d.audio import AudioInput
@@ -12,8 +12,7 @@ from as2d.configuration.drafters import AUTO, Drafter, drafters_for
 from as2d.configuration.selection import Selector
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel
-from as2d.models.load import Device, Engine, load_target
-from as2d.models.whisper.model import TargetPrecision
+from as2d.models.load import Device, Engine, Precision, load_target
 from as2d.records import SAMPLE_RATE, Event, Options, Result
 from as2d.runtime.cores import available_cores
 from as2d.session.live import Desk, Limits, LiveRecording, new_recording, open_saved
@@ -41,10 +40,10 @@ class Session:
     same, a `Recogniser`, "self" (made of a Whisper target), "pocketsphinx", "onnx-asr:NAME" or "sherpa-onnx:FOLDER"; it
     is loaded when first needed. Several draft together. "auto" is the best of those that come with as2d, as measured
     once on this machine; with None the target decodes alone. `precision` is that of a Whisper target's decoder weights
-    on onnxruntime. `engine` is what computes models that are named (auto: onnxruntime for Whisper, torch for others),
-    on `device`. `threads` is how many cores target and drafters share (None: all that the process may use).
-    `configuration` is a file that `as2d tune` wrote, perhaps on another machine; without, the method auto uses the
-    user's own file where that fits. Any thread may use a session; close it, or use it as a context manager. Raises
+    on onnxruntime (auto: int8). `engine` is what computes models that are named (auto: onnxruntime for Whisper, torch
+    for others), on `device`. `threads` is how many cores target and drafters share (None: all that the process may
+    use). `configuration` is a file that `as2d tune` wrote, perhaps on another machine; without, the method auto uses
+    the user's own file where that fits. Any thread may use a session; close it, or use it as a context manager. Raises
     ModelNotFoundError, ModelDamagedError, CacheError or InputError.
     """
 
@@ -53,16 +52,12 @@ class Session:
         model: str | PathLike[str] | AudioModel = DEFAULT_MODEL,
         drafter: Drafter | Sequence[Drafter] | None = DEFAULT_DRAFTER,
         *,
-        precision: TargetPrecision = "int8",
+        precision: Precision = "auto",
         engine: Engine = "auto",
         device: Device = "cpu",
         threads: int | None = None,
         configuration: str | PathLike[str] | None = None,
     ) -> None:
-        if precision not in get_args(TargetPrecision):
-            raise InputError(
-                f"there is no precision {precision!r}; use one of {', '.join(get_args(TargetPrecision))}"
-            )
         target = _target(model, precision, engine, device)
         cores = available_cores() if threads is None else threads
         drafters = drafters_for(target, drafter, engine, device)
@@ -210,9 +205,11 @@ class Session:
 
 
 def _target(
-    model: str | PathLike[str] | AudioModel, precision: TargetPrecision, engine: Engine, device: Device
+    model: str | PathLike[str] | AudioModel, precision: Precision, engine: Engine, device: Device
 ) -> AudioModel:
     """The target, loaded if it is named."""
     if isinstance(model, str | PathLike):
         return load_target(model, precision=precision, engine=engine, device=device)
+    if precision != "auto":
+        raise InputError("a model that is loaded has its precision; leave that out, or name the model")
     return model
