@@ -9,6 +9,7 @@ import pytest
 from as2d.configuration import drafters
 from as2d.configuration.drafters import drafters_for
 from as2d.errors import InputError, ModelNotFoundError
+from as2d.models import load
 from as2d.models.contract import AudioModel
 from as2d.models.whisper.model import WhisperModel
 from as2d.runtime.source import Source
@@ -31,7 +32,7 @@ def test_auto_takes_what_there_is(
     base: WhisperModel, toy: ToyFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert names(toy("hi"), "auto") == ["whisper-tiny.en"]
-    monkeypatch.setattr(drafters, "installed", lambda: ())
+    monkeypatch.setattr(load, "installed", lambda: ())
     assert names(base, "auto") == ["self"]
     assert drafters_for(toy("hi"), "auto").groups == ()
 

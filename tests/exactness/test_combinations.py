@@ -23,7 +23,7 @@ CLIPS = Path(__file__).parent.parent / "clips"
 ALL: list[dict[str, Any]] = [
     json.loads(line) for line in (CLIPS / "manifest.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-EUROPEAN = [clip for clip in ALL if clip["language"] in ("de", "fr", "es")]
+EUROPEAN = ("de", "es", "fr")
 THREADS = (1, 2)
 SETTINGS = [{"budget": budget, "threads": threads} for budget, threads in product((1, 3, 7, 15, 24), THREADS)]
 
@@ -99,20 +99,12 @@ def test_no_combination_that_is_ahead_changes_a_token(
     pace = "unhurried" if resync else "patient"
     records = ask(spoken.recording, names, resync=resync, pace=pace)
     assert said(records) == spoken.alone
-    assert tally([records]).proposed > 0
+    found = tally([records])
+    assert found.proposed > 0
     if "self" in names:  # which speaks every language
-        found = tally([records])
         assert found.accepted > 0.4 * found.useful
-
-
-def test_a_drafter_that_loses_its_place_is_restarted_and_changes_no_token(
-    spoken: Spoken, ask: Ask, said: Said
-) -> None:
-    """The English drafter is lost in other languages; in English it may not need it."""
-    records = ask(spoken.recording, ["self", "tiny.en"], resync=True, pace="unhurried")
-    restarts = [place for record in records for commit in record.commits for place in commit.resync]
-    assert said(records) == spoken.alone
-    assert restarts or spoken.clip["language"] == "en"
+    if resync and "tiny.en" in names and spoken.clip["language"] != "en":  # where it loses its place
+        assert any(commit.resync for record in records for commit in record.commits)
 
 
 @pytest.mark.parametrize("names", [["self"], ["self", "tiny.en"]], ids="+".join)
@@ -125,15 +117,16 @@ def test_audio_that_nobody_has_prepared_is_no_different(
     assert said(ask(windows, names, threads=threads)) == spoken.alone
 
 
-@pytest.mark.parametrize("clip", EUROPEAN, ids=lambda clip: clip["id"])
 @pytest.mark.parametrize("resync", [False, True], ids=["pure", "resync"])
 def test_a_translation_drafted_by_the_target_s_own_decoder_is_no_different(
-    prepare: Prepare, ask: Ask, ask_all: AskAll, said: Said, clip: dict[str, Any], resync: bool
+    spoken: Spoken, ask: Ask, ask_all: AskAll, said: Said, resync: bool
 ) -> None:
-    recording = prepare(CLIPS / clip["path"])
+    if spoken.clip["language"] not in EUROPEAN:
+        pytest.skip("not of these languages")
+    recording = spoken.recording
     task: Task = "translate"
     alone = said(ask(recording, task=task))
-    assert alone != said(ask(recording))
+    assert alone != spoken.alone
     answers = ask_all(recording, ["self"], SETTINGS, resync=resync, task=task)
     answers.append(ask(recording, ["self"], pace="unhurried" if resync else "patient", task=task))
     assert all(said(records) == alone for records in answers)

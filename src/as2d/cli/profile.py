@@ -16,8 +16,7 @@ from as2d.cli.profile_picture import draw
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.errors import InputError
-from as2d.models.load import SELF
-from as2d.models.store import installed
+from as2d.models.load import usual_drafters
 from as2d.profiling.bench import Bench
 from as2d.profiling.machine import Wanted, profile_machine
 from as2d.profiling.memory import peaks_mb
@@ -29,7 +28,6 @@ from as2d.runtime.cores import available_cores, split_cores
 from as2d.session import DEFAULT_MODEL
 
 _SPEECH = "ls-3080-5032-0007.flac"
-_DRAFTERS = (SELF, "whisper-tiny.en")
 _SECONDS = {"encode": 2.5, "open": 0.2, "forward": 0.12}
 """What a point of each kind takes, roughly: for the bar."""
 
@@ -132,7 +130,7 @@ def _part(point: Point) -> str:
 def _named(drafters: Sequence[str] | None, model: str) -> tuple[str, ...]:
     """Each drafter once; those that come with as2d where none is named."""
     if not drafters:
-        return tuple(name for name in _DRAFTERS if name == SELF or (name in installed() and name != model))
+        return usual_drafters(model)
     if "none" not in drafters:
         return tuple(dict.fromkeys(drafters))
     if len(drafters) > 1:

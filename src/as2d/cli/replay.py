@@ -16,7 +16,7 @@ from as2d.decoding.methods import TRAITS
 from as2d.drafting.publication import BatchSize
 from as2d.errors import AudioError, InputError
 from as2d.evaluation.corpora import Clip, Corpus, Selection, open_clip, read_speech, select
-from as2d.models.load import SELF, Precision
+from as2d.models.load import Precision, usual_drafters
 from as2d.profiling.costs import Costs as ProfileCosts
 from as2d.profiling.plan import splits
 from as2d.profiling.profile import Profile, load_profile
@@ -37,7 +37,6 @@ from as2d.runtime.exactness import MAX_BUDGET
 from as2d.runtime.pair import SpeechWindow
 from as2d.session import DEFAULT_MODEL
 
-_DRAFTERS = (SELF, "whisper-tiny.en")
 _BUDGET = 7
 _FEWEST_TOKENS = 8
 """Of a window that is checked: the time of fewer tokens is all noise."""
@@ -221,7 +220,7 @@ class _Spoken(NamedTuple):
 
 def _loaded(model: str, drafters: Sequence[str] | None, threads: int | None, precision: Precision) -> Models:
     cores = split_cores(available_cores() if threads is None else threads).alone
-    subjects = load_subjects(model, tuple(dict.fromkeys(drafters or _DRAFTERS)), precision)
+    subjects = load_subjects(model, tuple(dict.fromkeys(drafters or usual_drafters(model))), precision)
     return Models(model, subjects.target, subjects.drafters, cores)
 
 

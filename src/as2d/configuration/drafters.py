@@ -11,11 +11,10 @@ from as2d.configuration.memory import ABSENT, Absent, fits, free_bytes
 from as2d.drafting.prefix import PrefixDrafter
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary
-from as2d.models.load import SELF, Device, Engine, load_drafter, require_whisper_target
+from as2d.models.load import SELF, Device, Engine, load_drafter, require_whisper_target, usual_drafters
 from as2d.models.recognisers.contract import Recogniser
 from as2d.models.recognisers.load import load_recogniser, names_recogniser
-from as2d.models.store import Files, HubFiles, installed, pulled, resolve
-from as2d.models.whisper.model import WhisperModel
+from as2d.models.store import Files, HubFiles, resolve
 from as2d.records import Instruction
 from as2d.runtime.pair import Load
 from as2d.runtime.source import Encoded, Float32, Job, Source, source_of
@@ -23,8 +22,6 @@ from as2d.runtime.source import Encoded, Float32, Job, Source, source_of
 AUTO = "auto"
 """The best of the drafters that come with as2d."""
 
-_SMALL_WHISPER = "whisper-tiny.en"
-_SMALL_QWEN = "Qwen/Qwen3-ASR-0.6B-hf"
 
 Drafter = str | PathLike[str] | AudioModel | Recogniser
 """A name ("self", one of `as2d models list`, or of a recogniser), a Whisper folder, or a loaded model."""
@@ -104,7 +101,8 @@ def drafters_for(
         return Drafters(tuple(_source(one, target, engine, device) for one in wanted))
     if len(wanted) > 1:
         raise InputError("the drafter auto stands for the best of several; name others without it")
-    return Drafters(_candidates(target), compete=True)
+    sources = tuple(_source(name, target, "auto", "cpu") for name in usual_drafters(target))
+    return Drafters(sources, compete=True)
 
 
 def _as_sequence(drafter: Drafter | Sequence[Drafter] | None) -> Sequence[Drafter]:
@@ -113,15 +111,6 @@ def _as_sequence(drafter: Drafter | Sequence[Drafter] | None) -> Sequence[Drafte
     if isinstance(drafter, Sequence) and not isinstance(drafter, str):
         return drafter
     return (drafter,)
-
-
-def _candidates(target: AudioModel) -> tuple[LazySource, ...]:
-    """Those that are here: self for Whisper, else Qwen's small recogniser; and the small Whisper for all."""
-    small = (_named(_SMALL_WHISPER, target),) if _SMALL_WHISPER in installed() else ()
-    if isinstance(target, WhisperModel):
-        return (_self(target), *small)
-    has_qwen = target.name != _SMALL_QWEN and _SMALL_QWEN in pulled()
-    return (_named(_SMALL_QWEN, target), *small) if has_qwen else small
 
 
 def _source(drafter: Drafter, target: AudioModel, engine: Engine, device: Device) -> LazySource:

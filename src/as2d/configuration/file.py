@@ -4,15 +4,15 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from as2d.configuration.tuned import Choice, Entry, Grounds, Group, Half, Objective
 from as2d.drafting.publication import BatchSize
 from as2d.errors import InputError
 from as2d.profiling.profile import Machine
 from as2d.records import Task
+from as2d.replay.fields import amount, count, one_of, text
 from as2d.runtime.exactness import MAX_BUDGET
 
 SCHEMA = 1
@@ -98,18 +98,18 @@ def _to_entry(fields: Mapping[str, Any]) -> Entry:
     name, identity = fields["target"]
     entry = Entry(
         machine=_to_machine(fields["machine"]),
-        threads=_count(fields["threads"]),
-        target=(_text(name), _text(identity)),
-        drafters={_text(name): _text(identity) for name, identity in fields["drafters"].items()},
-        task=_one_of(fields["task"], Task),
-        objective=_one_of(fields["objective"], Objective),
-        group=_one_of(fields["group"], Group),
+        threads=count(fields["threads"]),
+        target=(text(name), text(identity)),
+        drafters={text(name): text(identity) for name, identity in fields["drafters"].items()},
+        task=one_of(fields["task"], Task),
+        objective=one_of(fields["objective"], Objective),
+        group=one_of(fields["group"], Group),
         choice=_to_choice(fields["choice"]),
         grounds=_to_grounds(fields["grounds"]),
         test=None if fields["test"] is None else _to_grounds(fields["test"]),
-        corpus=_text(fields["corpus"]),
-        half=None if fields["half"] is None else _one_of(fields["half"], Half),
-        date=_text(fields["date"]),
+        corpus=text(fields["corpus"]),
+        half=None if fields["half"] is None else one_of(fields["half"], Half),
+        date=text(fields["date"]),
     )
     _check_choice(entry)
     return entry
@@ -126,31 +126,31 @@ def _check_choice(entry: Entry) -> None:
 
 
 def _to_machine(fields: Mapping[str, Any]) -> Machine:
-    host, cpu, engine, version = (_text(fields[name]) for name in ("host", "cpu", "engine", "as2d"))
-    return Machine(host, _count(fields["cores"]), cpu, engine, version)
+    host, cpu, engine, version = (text(fields[name]) for name in ("host", "cpu", "engine", "as2d"))
+    return Machine(host, count(fields["cores"]), cpu, engine, version)
 
 
 def _to_choice(fields: Mapping[str, Any]) -> Choice:
     drafter = fields["drafter"]
     return Choice(
-        drafter=None if drafter is None else _text(drafter),
-        budget=_count(fields["budget"]),
-        drafter_threads=_count(fields["drafter_threads"]),
+        drafter=None if drafter is None else text(drafter),
+        budget=count(fields["budget"]),
+        drafter_threads=count(fields["drafter_threads"]),
         batch=_batch(fields["batch"]),
-        floor=_amount(fields.get("floor", 0.0)),  # older files have none
+        floor=amount(fields.get("floor", 0.0)),  # older files have none
     )
 
 
 def _to_grounds(fields: Mapping[str, Any]) -> Grounds:
     at_7 = fields["tps_budget_7"]
     return Grounds(
-        windows=_count(fields["windows"]),
-        tps=_amount(fields["tps"]),
-        tps_budget_7=None if at_7 is None else _amount(at_7),
-        tps_target_only=_amount(fields["tps_target_only"]),
-        tps_oracle=_amount(fields["tps_oracle"]),
-        latency_p50_ms=_amount(fields["latency_p50_ms"]),
-        latency_p95_ms=_amount(fields["latency_p95_ms"]),
+        windows=count(fields["windows"]),
+        tps=amount(fields["tps"]),
+        tps_budget_7=None if at_7 is None else amount(at_7),
+        tps_target_only=amount(fields["tps_target_only"]),
+        tps_oracle=amount(fields["tps_oracle"]),
+        latency_p50_ms=amount(fields["latency_p50_ms"]),
+        latency_p95_ms=amount(fields["latency_p95_ms"]),
     )
 
 
@@ -158,27 +158,3 @@ def _batch(value: Any) -> BatchSize:
     if value == "word" or (type(value) is int and value > 0):
         return value  # type: ignore[no-any-return]
     raise ValueError(f"{value!r} is no batch")
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _one_of(value: Any, choices: Any) -> Any:
-    if value not in get_args(choices):
-        raise ValueError(f"{value!r} is none of {', '.join(get_args(choices))}")
-    return value
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no count")
-    return value
-
-
-def _amount(value: Any) -> float:
-    if type(value) not in (int, float) or not isfinite(value) or value < 0:
-        raise ValueError(f"{value!r} is no amount")
-    return float(value)

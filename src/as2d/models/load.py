@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from as2d.errors import InputError, UnsupportedError
 from as2d.models.contract import AudioModel
-from as2d.models.store import Files, HubFiles, resolve
+from as2d.models.store import Files, HubFiles, installed, pulled, resolve
 from as2d.models.whisper.drafter import load_whisper_drafter, load_whisper_self_drafter
 from as2d.models.whisper.model import TargetPrecision, WhisperModel, load_whisper
 
@@ -19,6 +19,8 @@ _PRECISIONS = ("auto", *get_args(TargetPrecision))
 
 SELF = "self"
 """The drafter that is a cheaper decoder of the target itself."""
+
+_DRAFTERS = (SELF, "Qwen/Qwen3-ASR-0.6B-hf", "whisper-tiny.en")
 
 
 def load_target(
@@ -43,6 +45,20 @@ def load_target(
             f"{files.name} runs on torch, which has no precision {precision}; leave it out"
         )
     return _load_on_torch(name_or_folder, files, device)
+
+
+def usual_drafters(target: str | PathLike[str] | AudioModel) -> tuple[str, ...]:
+    """The drafters that are here for a target: self for Whisper, else Qwen's small one; and the small Whisper for all.
+
+    Raises what `resolve` raises for a name.
+    """
+    if isinstance(target, str | PathLike):
+        files = resolve(target)
+        name, whisper = files.name, _is_whisper(files)
+    else:
+        name, whisper = target.name, isinstance(target, WhisperModel)
+    named = (*((SELF,) if whisper else pulled()), *installed())
+    return tuple(one for one in named if one in _DRAFTERS and one != name)
 
 
 def told_precision(target: AudioModel, precision: Precision) -> str:
@@ -82,7 +98,7 @@ def _on_torch(files: Files, engine: Engine, device: Device) -> bool:
         raise InputError(f"there is no engine {engine!r}; use {', '.join(get_args(Engine))}")
     if device not in get_args(Device):
         raise InputError(f"there is no device {device!r}; use {' or '.join(get_args(Device))}")
-    whisper = not isinstance(files, HubFiles) or files.family == "whisper"
+    whisper = _is_whisper(files)
     if engine == "onnxruntime" and not whisper:
         raise UnsupportedError(
             f"{files.name} does not run on onnxruntime, only Whisper does; use the engine torch"
@@ -94,6 +110,10 @@ def _on_torch(files: Files, engine: Engine, device: Device) -> bool:
             "the engine onnxruntime computes on the CPU here; use the engine torch for CUDA"
         )
     return engine == "torch"
+
+
+def _is_whisper(files: Files) -> bool:
+    return not isinstance(files, HubFiles) or files.family == "whisper"
 
 
 def _load_on_torch(name_or_folder: str | PathLike[str], files: Files, device: Device) -> AudioModel:

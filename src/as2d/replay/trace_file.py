@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from math import isfinite
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from as2d.decoding.align import Marks
 from as2d.drafting.words import Word
 from as2d.errors import InputError
 from as2d.records import FinishReason, Task
+from as2d.replay.fields import amount, amounts, count, counts, one_of, text
 from as2d.replay.trace import Continuation, Provenance, Step, Stream, Traces, WindowTrace
 
 SCHEMA = 1
@@ -146,14 +146,14 @@ def _from_provenance(provenance: Provenance) -> dict[str, Any]:
 
 def _to_provenance(fields: Mapping[str, Any]) -> Provenance:
     return Provenance(
-        target=_text(fields["target"]),
-        target_digest=_text(fields["target_digest"]),
-        drafters={_text(name): _text(digest) for name, digest in fields["drafters"].items()},
-        corpus=_text(fields["corpus"]),
-        task=_one_of(fields["task"], Task),
-        threads=_count(fields["threads"]),
-        end_ids=frozenset(_counts(fields["end_ids"])),
-        vocabulary_size=_count(fields["vocabulary_size"]),
+        target=text(fields["target"]),
+        target_digest=text(fields["target_digest"]),
+        drafters={text(name): text(digest) for name, digest in fields["drafters"].items()},
+        corpus=text(fields["corpus"]),
+        task=one_of(fields["task"], Task),
+        threads=count(fields["threads"]),
+        end_ids=frozenset(counts(fields["end_ids"])),
+        vocabulary_size=count(fields["vocabulary_size"]),
     )
 
 
@@ -176,17 +176,17 @@ def _from_window(window: WindowTrace) -> dict[str, Any]:
 
 def _to_window(fields: Mapping[str, Any]) -> WindowTrace:
     return WindowTrace(
-        window=_text(fields["window"]),
-        language=_text(fields["language"]),
-        audio_s=_amount(fields["audio_s"]),
-        limit=_count(fields["limit"]),
-        tokens=_counts(fields["tokens"]),
-        finish_reason=_one_of(fields["finish_reason"], FinishReason),
-        token_ms=_amounts(fields["token_ms"]),
-        open_ms=_amount(fields["open_ms"]),
-        encode_ms=_amount(fields["encode_ms"]),
-        marks=Marks(frozenset(_counts(fields["weak"])), frozenset(_counts(fields["word_starts"]))),
-        streams={_text(name): _to_stream(stream) for name, stream in fields["streams"].items()},
+        window=text(fields["window"]),
+        language=text(fields["language"]),
+        audio_s=amount(fields["audio_s"]),
+        limit=count(fields["limit"]),
+        tokens=counts(fields["tokens"]),
+        finish_reason=one_of(fields["finish_reason"], FinishReason),
+        token_ms=amounts(fields["token_ms"]),
+        open_ms=amount(fields["open_ms"]),
+        encode_ms=amount(fields["encode_ms"]),
+        marks=Marks(frozenset(counts(fields["weak"])), frozenset(counts(fields["word_starts"]))),
+        streams={text(name): _to_stream(stream) for name, stream in fields["streams"].items()},
     )
 
 
@@ -202,17 +202,17 @@ def _from_stream(stream: Stream) -> dict[str, Any]:
 
 
 def _to_stream(fields: Mapping[str, Any]) -> Stream:
-    steps = tuple(Step(_amount(ms), tuple(map(_to_word, words))) for ms, *words in fields["steps"])
+    steps = tuple(Step(amount(ms), tuple(map(_to_word, words))) for ms, *words in fields["steps"])
     if not steps:
         raise ValueError("a stream without a step")
     return Stream(
         steps=steps,
         chunks=bool(fields["chunks"]),
         waits=bool(fields["waits"]),
-        open_ms=_amount(fields["open_ms"]),
-        encode_ms=_amount(fields["encode_ms"]),
+        open_ms=amount(fields["open_ms"]),
+        encode_ms=amount(fields["encode_ms"]),
         continuations=tuple(
-            Continuation(_count(agreed), bool(ends)) for agreed, ends in fields["continuations"]
+            Continuation(count(agreed), bool(ends)) for agreed, ends in fields["continuations"]
         ),
     )
 
@@ -221,36 +221,4 @@ def _to_word(fields: Sequence[Any]) -> Word:
     tokens, probabilities = fields
     if len(tokens) != len(probabilities):
         raise ValueError("a word with other probabilities than tokens")
-    return Word(_counts(tokens), _amounts(probabilities))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _one_of(value: Any, choices: Any) -> Any:
-    if value not in get_args(choices):
-        raise ValueError(f"{value!r} is none of {', '.join(get_args(choices))}")
-    return value
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no count")
-    return value
-
-
-def _counts(values: Any) -> tuple[int, ...]:
-    return tuple(map(_count, values))
-
-
-def _amount(value: Any) -> float:
-    if type(value) not in (int, float) or not isfinite(value) or value < 0:
-        raise ValueError(f"{value!r} is no amount")
-    return float(value)
-
-
-def _amounts(values: Any) -> tuple[float, ...]:
-    return tuple(map(_amount, values))
+    return Word(counts(tokens), amounts(probabilities))
