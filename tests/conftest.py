@@ -14,7 +14,10 @@ from as2d.errors import InputError, UnsupportedError
 from as2d.models.contract import AudioModel, Capabilities, Rows, Vocabulary
 from as2d.models.whisper.drafter import load_whisper_drafter
 from as2d.models.whisper.model import WhisperModel, load_whisper
+from as2d.profiling.plan import Plan, Point, points
+from as2d.profiling.profile import Machine, Profile, Timing
 from as2d.records import Instruction, Task
+from as2d.replay.trace import Provenance
 
 CLIPS = Path(__file__).parent / "clips"
 END = 256
@@ -56,6 +59,37 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder that only this test uses."""
     monkeypatch.setenv("AS2D_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture(scope="session")
+def provenance() -> Provenance:
+    """Of traces of the target "big" and the drafters "one" and "two", which are no real models; 0 ends a text."""
+    return Provenance(
+        target="big",
+        target_digest="big-1",
+        drafters={"one": "one-1", "two": "two-1"},
+        corpus="c",
+        task="transcribe",
+        threads=2,
+        end_ids=frozenset({0}),
+        vocabulary_size=100,
+    )
+
+
+@pytest.fixture(scope="session")
+def profile_of(provenance: Provenance) -> Callable[..., Profile]:
+    """Makes a profile of the models of `provenance`: `profile_of(milliseconds of a point)`. "two" has no encoder."""
+
+    def make(ms: Callable[[Point], float], threads: int = 2) -> Profile:
+        plan = Plan(threads, "big", ("one", "two"), ("two",), contexts=(8,), audio_s=(10.0,))
+        machine = Machine("host", 2, "cpu 1", "engine 1", "0.1")
+        models = {"big": provenance.target_digest, **provenance.drafters}
+        timings = {point: Timing(ms(point), 0.1, 5) for point in points(plan)}
+        overheads = {name: Timing(0.01, 0.001, 5) for name in ("publish", "round", "realign", "truncate")}
+        memory: Any = {"big": 100.0, "one": 50.0, "two": 10.0}
+        return Profile("2026-01-01", machine, models, "noise", plan, timings, overheads, memory)
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -62,7 +62,7 @@ def test_only_the_audio_decides(parts: Parts, missing: int, sizes: list[int], lo
     samples = audio(parts)
     samples = samples[: len(samples) - missing]
     whole = fed(ClosingWindows(longest * SECOND, heard), samples, [len(samples)])
-    assert same(whole, fed(ClosingWindows(longest * SECOND, heard), samples, sizes))
+    assert same(whole, fed(ClosingWindows(longest * SECOND, heard), samples, [*sizes, SECOND]))
     end = 0
     for window in whole:
         assert end <= window.start < window.end <= len(samples)

@@ -1,7 +1,9 @@
 """Raw samples of a stream: every format, whatever the reads bring; what is wrong is said after all that is right."""
 
 import io
+import os
 from collections.abc import Iterator
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -101,6 +103,14 @@ def test_what_is_no_number(value: float) -> None:
 def test_what_no_samples_are_like(options: tuple[int, SampleFormat, int], said: str) -> None:
     with pytest.raises(AudioError, match=said):
         pcm_samples(io.BytesIO(b""), *options)
+
+
+def test_a_pipe_that_does_not_block_is_waited_for() -> None:
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    with os.fdopen(ours, "rb", buffering=0) as stream, os.fdopen(theirs, "wb", buffering=0) as other:
+        Timer(0.05, other.write, [bytes(4)]).start()
+        assert len(next(pcm_samples(stream))) == 2
 
 
 def test_a_stream_that_breaks() -> None:

@@ -5,20 +5,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
+from numpy.typing import NDArray
 
 from as2d.cli import bench_ondemand, bench_stream, soak
 from as2d.configuration.drafters import Drafters, LazySource
 from as2d.errors import InputError
 from as2d.evaluation.corpora import Clip
 from as2d.evaluation.host import describe_host
-from as2d.evaluation.material import Material
+from as2d.evaluation.requests.material import Material
 from as2d.evaluation.soak import faults
 from as2d.runtime.cores import available_cores
 
 CORES = available_cores()
-ALL_LANGUAGES = ("--languages", "en,de,fr,es,ja")
+SMALL = ("--model", "whisper-tiny.en", "--quiet")
 
 Command = Callable[..., int]
 
@@ -37,12 +39,22 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     return run
 
 
+@pytest.fixture
+def one_clip(long_wav: Path, tmp_path: Path) -> Path:
+    """A corpus of one clip that is long enough: with the small model, what is measured takes little time."""
+    clip = {"id": "long", "path": str(long_wav), "language": "en", "kind": "read", "reference": ""}
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "manifest.jsonl").write_text(json.dumps(clip | {"duration_s": 34.5}))
+    return folder
+
+
 @pytest.mark.skipif(CORES < 2, reason="a drafter needs a core of its own")
 def test_requests_are_measured_with_everything_and_with_nothing_prepared(
-    run: Callable[..., Any], clips: Path, tmp_path: Path
+    run: Callable[..., Any], one_clip: Path, tmp_path: Path
 ) -> None:
     few = ("--seconds", "31", "--positions", "2", "--repetitions", "1", "--drafters", "self", "--last", "5")
-    status, out = run(bench_ondemand.command, clips, "--out", tmp_path, *few, *ALL_LANGUAGES, "--quiet")
+    status, out = run(bench_ondemand.command, one_clip, "--out", tmp_path, *few, *SMALL)
     assert status == 0
     assert out == (tmp_path / "ondemand.md").read_text()
     assert "identical: 12 of 12" in out
@@ -67,8 +79,8 @@ def test_requests_are_measured_with_everything_and_with_nothing_prepared(
 
 
 def test_a_stream_is_measured(run: Callable[..., Any], clips: Path, tmp_path: Path) -> None:
-    few = ("--seconds", "11", "--speed", "4", "--drafter", "self", "--quiet")
-    status, out = run(bench_stream.command, clips, "--out", tmp_path, *few)
+    few = ("--seconds", "11", "--speed", "8", "--drafter", "self")
+    status, out = run(bench_stream.command, clips, "--out", tmp_path, *few, *SMALL)
     assert status == 0
     assert out == (tmp_path / "stream.md").read_text()
     found = json.loads((tmp_path / "stream.json").read_text())
@@ -84,12 +96,19 @@ def test_a_stream_is_measured(run: Callable[..., Any], clips: Path, tmp_path: Pa
 
 @pytest.fixture
 def soaked_toys(
-    toy: Callable[..., Any], clips: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    toy: Callable[..., Any],
+    jfk_samples: NDArray[np.float32],
+    make_wav: Callable[..., bytes],
+    own_cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`as2d soak` gets toys for models."""
     target = toy("Ask not what your country can do for you.")
     drafter = LazySource("toy", "toy", lambda: target, encodes=False)
-    jfk = Clip("jfk", clips / "jfk.flac", "read", "en", "", 11.0, False)
+    sentence = tmp_path / "sentence.wav"
+    sentence.write_bytes(make_wav(jfk_samples[:48_000]))
+    jfk = Clip("jfk", sentence, "read", "en", "", 3.0, False)
     monkeypatch.setattr(faults, "LONGEST_S", 0.1)
     monkeypatch.setattr(
         soak, "load_material", lambda *_: Material(target, (jfk,), describe_host(), {"Host": "here"})

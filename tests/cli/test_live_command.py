@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from as2d import Session
-from as2d.cli import answering
+from as2d.cli import answering, main
 from as2d.models.contract import AudioModel
 
 Run = Callable[..., Any]
@@ -81,6 +82,23 @@ def test_an_end_within_a_sample_is_said_after_all_text(live: Run, pcm: bytes) ->
     assert outcome.status == 2
     assert outcome.out == f"{TEXT}\n" * 2
     assert outcome.lines[-1].startswith("as2d: error: the samples end with 1 of the 2 bytes of one")
+
+
+def test_a_damaged_file_is_said_after_all_text(live: Run, jfk: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.flac"
+    cut.write_bytes(jfk.read_bytes()[: jfk.stat().st_size * 2 // 3])
+    outcome = live(cut, "--pace", "100")
+    assert (outcome.status, outcome.out) == (0, f"{TEXT}\n" * 2)
+    assert "warning: the audio is damaged or cut short: 7." in outcome.lines[0]
+
+
+@pytest.mark.parametrize("stdin", [None, SimpleNamespace(isatty=lambda: True)], ids=["closed", "terminal"])
+def test_standard_input_without_samples_is_refused(
+    stdin: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["live"]) == 2
+    assert "pipe them there, or name a file" in capsys.readouterr().err
 
 
 def test_quiet(live: Run, pcm: bytes) -> None:

@@ -3,17 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from as2d.configuration.tuned import Choice, Entry, Grounds
 from as2d.decoding.align import Marks
 from as2d.drafting.words import Word
-from as2d.profiling.plan import Plan, points
-from as2d.profiling.profile import Machine, Profile, Timing
+from as2d.profiling.profile import Machine, Profile
 from as2d.replay.score import Score
-from as2d.replay.trace import Provenance, Step, Stream, WindowTrace
+from as2d.replay.trace import Step, Stream, WindowTrace
 
 HERE = Machine("host", 2, "cpu 1", "engine 1", "0.1")
 END, SIZE = 0, 100
@@ -87,30 +85,6 @@ def make_window() -> Callable[..., WindowTrace]:
 
 
 @pytest.fixture(scope="session")
-def provenance() -> Provenance:
-    """Of the target "big" and the drafters "one" and "two"."""
-    return Provenance(
-        target="big",
-        target_digest="big-1",
-        drafters={"one": "one-1", "two": "two-1"},
-        corpus="c",
-        task="transcribe",
-        threads=2,
-        end_ids=frozenset({END}),
-        vocabulary_size=SIZE,
-    )
-
-
-@pytest.fixture(scope="session")
-def make_profile() -> Callable[..., Profile]:
-    """A profile of these models, in which a call of each takes so many milliseconds whatever its width."""
-
-    def make(threads: int = 2, **ms: float) -> Profile:
-        plan = Plan(threads, "big", ("one", "two"), ("two",), contexts=(8,), audio_s=(10.0,))
-        models = {"big": "big-1", "one": "one-1", "two": "two-1"}
-        timings = {point: Timing(ms.get(point.model, 1.0), 0.1, 5) for point in points(plan)}
-        overheads = {name: Timing(0.001, 0.0, 5) for name in ("publish", "round", "realign", "truncate")}
-        memory: Any = {"big": 100.0, "one": 50.0, "two": 10.0}
-        return Profile("2026-01-01", HERE, models, "noise", plan, timings, overheads, memory)
-
-    return make
+def make_profile(profile_of: Callable[..., Profile]) -> Callable[..., Profile]:
+    """A profile in which a call of each model takes so many milliseconds whatever its width."""
+    return lambda threads=2, **ms: profile_of(lambda point: ms.get(point.model, 1.0), threads)

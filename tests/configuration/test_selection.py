@@ -100,6 +100,26 @@ def test_only_a_choice_is_measured(toy: ToyFactory, measured: list[int]) -> None
     assert measured == []
 
 
+@pytest.mark.parametrize(
+    ("instruction", "prepared"),
+    [
+        (Instruction("ask", "en", question="What?"), False),
+        (Instruction("transcribe", "de"), True),
+        (Instruction("transcribe"), False),  # its encoder may not start before the language is known
+    ],
+)
+def test_what_no_drafter_can_do_is_not_measured(
+    toy: ToyFactory, measured: list[int], instruction: Instruction, prepared: bool
+) -> None:
+    target = toy(TEXT, languages=("de", "en"), tasks=("transcribe", "ask"))
+    selector = Selector(target, candidates(lambda: toy(TEXT)), 2)
+    found = selector.select("auto", instruction, prepared=prepared, cancelled=threading.Event())
+    assert found.chosen(instruction) == frozenset()
+    assert measured == []
+    select(selector)
+    assert measured == [1], "what it can do is measured later"
+
+
 def failing_step(prefix: Sequence[int]) -> int:
     raise RuntimeError("no luck")
 

@@ -4,7 +4,7 @@ And a target that is not exact is caught, by the probe and by the comparison.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ ALL: list[dict[str, Any]] = [
 OTHERS = [clip for clip in ALL if clip["language"] != "en"]
 BUDGETS = (1, 3, 7, 15, 24)
 THREADS = (1, 2)
+BATCHES: tuple[BatchSize, ...] = ("word", 8)
 
 
 class Counts(NamedTuple):
@@ -62,18 +63,17 @@ class Comparison:
         assert same(one) == same(two)
         return one
 
-    def drafted(
-        self, recording: PreparedRecording, *, patient: bool, batches: Sequence[BatchSize] = ("word",)
-    ) -> Iterator[Result]:
-        """The answers with a drafter for every budget, batch size and number of threads.
+    def drafted(self, recording: PreparedRecording, *, patient: bool) -> Iterator[Result]:
+        """The answers with a drafter for every budget and number of threads; the batch sizes take turns over both.
 
         The sessions answer side by side, which takes less time and disturbs the drafters more.
         """
         requests = [
-            session.submit(recording, method="as2d", budget=budget, batch=batch, any_language=True)
-            for budget in BUDGETS
-            for batch in batches
-            for session in (self._patient if patient else self._live)
+            session.submit(
+                recording, method="as2d", budget=budget, batch=BATCHES[(turn + place) % 2], any_language=True
+            )
+            for turn, budget in enumerate(BUDGETS)
+            for place, session in enumerate(self._patient if patient else self._live)
         ]
         return (request.result() for request in requests)
 
@@ -99,18 +99,6 @@ def comparison(comparing: Compare, base: WhisperModel, tiny: WhisperModel) -> Co
     return comparing(base, tiny)
 
 
-def compare(
-    comparison: Comparison,
-    recording: PreparedRecording,
-    *,
-    patient: bool,
-    batches: Sequence[BatchSize] = ("word",),
-) -> Counts:
-    """Assert that every answer is the target's; count what was drafted."""
-    expected = comparison.alone(recording)
-    return count(expected, comparison.drafted(recording, patient=patient, batches=batches))
-
-
 def count(expected: Result, results: Iterable[Result]) -> Counts:
     """The candidates of answers that must be the expected one."""
     counts = Counts()
@@ -123,17 +111,29 @@ def count(expected: Result, results: Iterable[Result]) -> Counts:
     return counts
 
 
-@pytest.mark.parametrize("clip", ALL, ids=lambda clip: clip["id"])
+class Spoken(NamedTuple):
+    """A clip that is prepared, and the target's answer to it."""
+
+    clip: Mapping[str, Any]
+    recording: PreparedRecording
+    alone: Result
+
+
+@pytest.fixture(scope="module", params=ALL, ids=lambda clip: clip["id"])
+def spoken(request: pytest.FixtureRequest, comparison: Comparison) -> Spoken:
+    recording = comparison.prepare(CLIPS / request.param["path"])
+    return Spoken(request.param, recording, comparison.alone(recording))
+
+
 def test_a_drafter_that_runs_beside_the_target_changes_no_token(
-    comparison: Comparison, clip: dict[str, Any]
+    comparison: Comparison, spoken: Spoken
 ) -> None:
-    counts = compare(comparison, comparison.prepare(CLIPS / clip["path"]), patient=False, batches=("word", 8))
-    assert counts.proposed > 0 or clip["language"] != "en"
+    counts = count(spoken.alone, comparison.drafted(spoken.recording, patient=False))
+    assert counts.proposed > 0 or spoken.clip["language"] != "en"
 
 
-@pytest.mark.parametrize("clip", ALL, ids=lambda clip: clip["id"])
-def test_a_drafter_that_is_far_ahead_changes_no_token(comparison: Comparison, clip: dict[str, Any]) -> None:
-    assert compare(comparison, comparison.prepare(CLIPS / clip["path"]), patient=True).proposed > 0
+def test_a_drafter_that_is_far_ahead_changes_no_token(comparison: Comparison, spoken: Spoken) -> None:
+    assert count(spoken.alone, comparison.drafted(spoken.recording, patient=True)).proposed > 0
 
 
 @pytest.fixture(scope="session")
@@ -147,7 +147,8 @@ def fluent(comparing: Compare, base: WhisperModel) -> Comparison:
 def test_a_drafter_that_speaks_the_language_changes_no_token(
     fluent: Comparison, clip: dict[str, Any]
 ) -> None:
-    counts = compare(fluent, fluent.prepare(CLIPS / clip["path"]), patient=True)
+    recording = fluent.prepare(CLIPS / clip["path"])
+    counts = count(fluent.alone(recording), fluent.drafted(recording, patient=True))
     assert counts.proposed > counts.accepted > 100
 
 
@@ -180,4 +181,4 @@ def test_the_comparison_catches_a_target_that_is_not_exact(
     assert not any(result.exact for result in results)
     assert any(result.tokens != expected.tokens for result in results)
     with pytest.raises(AssertionError):
-        compare(bad, recording, patient=True)
+        count(expected, results)

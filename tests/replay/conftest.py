@@ -8,10 +8,9 @@ import pytest
 
 from as2d.decoding.align import Marks
 from as2d.drafting.words import Word
-from as2d.profiling.plan import Plan, points
-from as2d.profiling.profile import Machine, Profile, Timing
+from as2d.profiling.profile import Profile
 from as2d.records import FinishReason
-from as2d.replay.trace import Provenance, Step, Stream, WindowTrace
+from as2d.replay.trace import Step, Stream, WindowTrace
 
 END = 0
 SIZE = 100
@@ -88,30 +87,10 @@ def trace(
     )
 
 
-PROVENANCE = Provenance(
-    target="big",
-    target_digest="big-1",
-    drafters={"one": "one-1", "two": "two-1"},
-    corpus="c",
-    task="transcribe",
-    threads=2,
-    end_ids=frozenset({END}),
-    vocabulary_size=SIZE,
-)
-
-
 @pytest.fixture(scope="session")
-def profile() -> Profile:
-    """Of the models of PROVENANCE on two cores; every call takes the longer the wider it is."""
-    plan = Plan(2, "big", ("one", "two"), ("two",), contexts=(8,), audio_s=(10.0,))
-    machine = Machine("host", 2, "cpu", "engine 1", "1")
-    models = {"big": "big-1", "one": "one-1", "two": "two-1"}
-    timings = {
-        point: Timing((2.0 + 0.5 * point.width) * (1.2 if point.beside else 1.0), 0.1, 5)
-        for point in points(plan)
-    }
-    overheads = {name: Timing(0.01, 0.001, 5) for name in ("publish", "round", "realign", "truncate")}
-    return Profile("2026-01-01", machine, models, "noise", plan, timings, overheads, {})
+def profile(profile_of: Callable[..., Profile]) -> Profile:
+    """On two cores; every call takes the longer the wider it is, and beside another call."""
+    return profile_of(lambda point: (2.0 + 0.5 * point.width) * (1.2 if point.beside else 1.0))
 
 
 @pytest.fixture(scope="session")
@@ -127,8 +106,3 @@ def make_stream() -> Callable[..., Stream]:
 @pytest.fixture(scope="session")
 def make_trace() -> Callable[..., WindowTrace]:
     return trace
-
-
-@pytest.fixture(scope="session")
-def provenance() -> Provenance:
-    return PROVENANCE

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from threading import Event
 from time import sleep
 
 import numpy as np
@@ -12,11 +11,11 @@ from numpy.typing import NDArray
 
 from as2d.audio import open_audio
 from as2d.errors import ClosedError, InputError, UnsupportedError
+from as2d.evaluation.measuring.alone import TargetAlone
 from as2d.models.contract import AudioModel
 from as2d.models.whisper.model import WhisperModel
-from as2d.records import Commit, Instruction
-from as2d.runtime.pair import Pair, SpeechWindow
-from as2d.runtime.window import PREVIOUS_TEXT, Decoding, WindowRecord, run_window
+from as2d.records import Instruction
+from as2d.runtime.window import PREVIOUS_TEXT
 from as2d.session import Session
 from as2d.session.live_text import LiveEvent, LiveText
 
@@ -194,32 +193,18 @@ def test_requests_of_the_session_are_answered_between_texts(toy: ToyFactory, spe
         assert len([*events]) >= 5
 
 
-def target_alone(pair: Pair, window: SpeechWindow) -> tuple[int, ...]:
-    def drained(run: Iterator[Commit]) -> WindowRecord:
-        try:
-            while True:
-                next(run)
-        except StopIteration as stop:
-            record: WindowRecord = stop.value
-            return record
-
-    run = run_window(pair, window, Instruction(), Decoding("target-only", 0, "word", False), Event())
-    tokens = (token for commit in drained(run).commits for token in commit.tokens)
-    return tuple(token for token in tokens if token not in pair.target.end_ids)
-
-
 def test_stable_text_is_what_the_target_alone_says_of_the_window(
     base: WhisperModel, tiny: WhisperModel
 ) -> None:
     samples = samples_of("jfk.flac")
     with Session(base, tiny, threads=2) as session:
         events = pushed(LiveText(session, method="as2d"), samples, 3 * SECOND)
-    stable, pair = of("stable", events), Pair(base, None, 2)
+    stable, alone = of("stable", events), TargetAlone(base, 2)
     assert len(stable) == 2
     assert {event.language for event in stable} == {"en"}
     for event in stable:
         first, last = round(event.start_s * SECOND), round(event.end_s * SECOND)
-        assert event.tokens == target_alone(pair, SpeechWindow(first, samples[first:last]))
+        assert event.tokens == alone.tokens(samples[first:last], Instruction())
         assert event.text == base.vocabulary.decode(event.tokens).strip()
     accepted = {source.name: source.accepted for event in events for source in event.sources}
     assert accepted.keys() == {"whisper-tiny.en", PREVIOUS_TEXT}

@@ -313,6 +313,28 @@ def test_a_real_quota_leaves_what_was_there(
     assert session.open_recording(tmp_path / "kept").duration_s == 50
 
 
-def test_a_folder_that_is_not_there_is_named(recording: LiveRecording, tmp_path: Path) -> None:
-    with pytest.raises(SaveError, match="no-such"):
-        recording.save(tmp_path / "no-such" / "kept")
+def test_a_closed_recording_does_not_replace_what_it_has_saved(
+    recording: LiveRecording, tmp_path: Path
+) -> None:
+    recording.save(tmp_path / "kept")
+    before = contents(tmp_path)
+    recording.close()
+    with pytest.raises(ClosedError):
+        recording.save(tmp_path / "kept")
+    assert contents(tmp_path) == before
+
+
+def test_what_may_not_be_kept_is_not_opened(
+    session: Session, recording: LiveRecording, tmp_path: Path
+) -> None:
+    recording.save(tmp_path / "kept")
+    opened = session.open_recording(tmp_path / "kept", memory=0)
+    result = opened.request(until=1)
+    assert result.view
+    assert (result.view.reused, result.view.prepared, opened.prepared_bytes) == (0, 1, 0)
+
+
+@pytest.mark.parametrize("name", ["no-such/kept", "x" * 300])
+def test_a_folder_that_cannot_be_is_named(recording: LiveRecording, tmp_path: Path, name: str) -> None:
+    with pytest.raises(SaveError, match=name):
+        recording.save(tmp_path / name)

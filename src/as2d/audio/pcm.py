@@ -1,6 +1,8 @@
 """Raw samples of a stream without a header, as they come."""
 
 from collections.abc import Iterator
+from io import RawIOBase
+from select import select
 from typing import BinaryIO, Literal
 
 import numpy as np
@@ -21,7 +23,10 @@ _MOST_CHANNELS = 64
 
 
 def pcm_samples(
-    stream: BinaryIO, rate: int = SAMPLE_RATE, sample_format: SampleFormat = "s16le", channels: int = 1
+    stream: BinaryIO | RawIOBase,
+    rate: int = SAMPLE_RATE,
+    sample_format: SampleFormat = "s16le",
+    channels: int = 1,
 ) -> Iterator[Samples]:
     """Mono samples at 16 kHz of raw ones at `rate`, each as soon as it can be read.
 
@@ -35,7 +40,9 @@ def pcm_samples(
     return resampled(_pieces(stream, checked_rate(rate), _TYPES[sample_format], channels))
 
 
-def _pieces(stream: BinaryIO, rate: int, sample: "np.dtype[np.generic]", channels: int) -> Iterator[Piece]:
+def _pieces(
+    stream: BinaryIO | RawIOBase, rate: int, sample: "np.dtype[np.generic]", channels: int
+) -> Iterator[Piece]:
     frame = sample.itemsize * channels
     rest = b""
     while data := _read(stream):
@@ -52,9 +59,11 @@ def _pieces(stream: BinaryIO, rate: int, sample: "np.dtype[np.generic]", channel
         )
 
 
-def _read(stream: BinaryIO) -> bytes:
+def _read(stream: BinaryIO | RawIOBase) -> bytes:
     """What there is, at most 64 KiB, as soon as there is any; empty at the end."""
     try:
-        return stream.read(_READ_BYTES)
+        while (data := stream.read(_READ_BYTES)) is None:  # whoever shares the pipe told it not to block
+            select([stream], [], [])
     except OSError as error:
         raise AudioError(f"the samples cannot be read ({error}); check where they come from") from error
+    return data

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from as2d.cli.clips import Kinds, Seed
+from as2d.cli.clips import CorpusFolder, Kinds, Seed
 from as2d.cli.lists import names
 from as2d.cli.long_runs import (
-    CorpusFolder,
     Drafters,
     JoinedLanguages,
     Out,
@@ -25,9 +24,9 @@ from as2d.cli.report import say, saying_what_is_logged
 from as2d.configuration.drafters import AUTO
 from as2d.errors import InputError
 from as2d.evaluation.corpora import Selection
-from as2d.evaluation.material import Material, load_material
 from as2d.evaluation.plots.on_demand import draw_on_demand
-from as2d.evaluation.requests.long import Part, joined, recipe
+from as2d.evaluation.requests.long import Part, long_recording
+from as2d.evaluation.requests.material import Material, load_material
 from as2d.evaluation.requests.ondemand import POSITIONS, OnDemand, OnDemandOptions
 from as2d.evaluation.requests.ondemand_report import as_dict, report
 from as2d.session import DEFAULT_MODEL
@@ -70,8 +69,7 @@ def command(
         material = load_material(
             corpus, model, precision, Selection(names(kinds), names(languages), None, seed)
         )
-        parts = recipe({clip.name: clip.duration_s for clip in material.clips}, seconds, seed)
-        samples = joined(parts, {clip.name: clip.path for clip in material.clips}, seconds)
+        parts, samples = long_recording(material.clips, seconds, seed)
         bench = OnDemand(material.target, samples, options, material.host.cores)
         try:
             _measure(bench, seconds, visible=not quiet and can_be_seen(writes_every_commit=False))

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from as2d.cli.clips import Kinds, Seed
+from as2d.cli.clips import CorpusFolder, Kinds, Seed
 from as2d.cli.lists import names
-from as2d.cli.long_runs import CorpusFolder, JoinedLanguages, Out, informing, make_picture, only, write_report
+from as2d.cli.long_runs import JoinedLanguages, Out, informing, make_picture, only, write_report
 from as2d.cli.options import MethodName, Model, Precision, Quiet
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.configuration.drafters import AUTO
 from as2d.evaluation.corpora import Selection
-from as2d.evaluation.material import Material, load_material
 from as2d.evaluation.plots.streaming import draw_streaming
-from as2d.evaluation.requests.long import Part, joined, recipe
+from as2d.evaluation.requests.long import Part, long_recording
+from as2d.evaluation.requests.material import Material, load_material
 from as2d.evaluation.requests.streaming import Stream, StreamOptions
 from as2d.evaluation.requests.streaming_report import as_dict, different, report, summarise
 from as2d.session import DEFAULT_MODEL
@@ -58,8 +58,7 @@ def command(
         material = load_material(
             corpus, model, precision, Selection(names(kinds), names(languages), None, seed)
         )
-        parts = recipe({clip.name: clip.duration_s for clip in material.clips}, seconds, seed)
-        samples = joined(parts, {clip.name: clip.path for clip in material.clips}, seconds)
+        parts, samples = long_recording(material.clips, seconds, seed)
         stream = Stream(material.target, samples, options, material.host.cores)
         try:
             _measure(stream, seconds, visible=not quiet and can_be_seen(writes_every_commit=False))

@@ -5,9 +5,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import RawIOBase
 from threading import Event as Flag
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -20,7 +21,7 @@ from as2d.cli.live_screen import LiveFormat, screen_for
 from as2d.cli.live_summary import LiveSummary
 from as2d.cli.output import StandardOutput
 from as2d.cli.report import say
-from as2d.errors import InputError
+from as2d.errors import AudioError, InputError
 from as2d.records import SAMPLE_RATE, SpeechTask
 from as2d.session import DEFAULT_MODEL
 from as2d.session.live_text import LiveEvent, LiveText
@@ -84,11 +85,19 @@ def command(
     models = Models(model, drafter, threads, precision, engine, device, configuration)
     options = OptionFields(method=method, language=language, context=context, task=task, budget=budget)
     saying = Saying(output_format, None, quiet, verbose)
-    with source.arriving() as arrivals, open_session(models, saying, options) as session:
+    with source.arriving() as arriving, open_session(models, saying, options) as session:
         live = LiveText(session, **options)
         if not quiet:
             _say_warnings(live.warnings)
-        return _write_down(live, arrivals, block, output_format, quiet=quiet)
+        return _write_down(live, arriving, block, output_format, quiet=quiet)
+
+
+@dataclass(frozen=True)
+class _Arriving:
+    """What arrives, and what was wrong with the file that it comes from, once that has been read."""
+
+    arrivals: Arrivals
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,7 @@ class _Input:
     channels: int | None
 
     @contextmanager
-    def arriving(self) -> Iterator[Arrivals]:
+    def arriving(self) -> Iterator[_Arriving]:
         """The source, while it is needed. Standard input is read from now on, a file when its samples are wanted.
 
         Raises InputError for options of the other kind of source, and AudioError.
@@ -110,13 +119,13 @@ class _Input:
         if self.audio == _STDIN:
             arrivals = Arrivals(self._raw_samples())
             arrivals.start()
-            yield arrivals
+            yield _Arriving(arrivals)
             return
         self._refuse_raw_options()
         with open_audio(self.audio) as stream:
             arrivals = Arrivals(paced(stream, 1.0 if self.pace is None else self.pace))
             try:
-                yield arrivals
+                yield _Arriving(arrivals, stream.warnings)
             finally:
                 arrivals.stop()
                 arrivals.join(_STOPPING_S)
@@ -125,7 +134,7 @@ class _Input:
         if self.pace is not None:
             raise InputError("standard input has a pace of its own; leave --pace out, or give a file")
         return pcm_samples(
-            getattr(sys.stdin.buffer, "raw", sys.stdin.buffer),  # unbuffered: all that there is, at once
+            _standard_input(),
             SAMPLE_RATE if self.rate is None else self.rate,
             self.sample_format or "s16le",
             1 if self.channels is None else self.channels,
@@ -138,22 +147,30 @@ class _Input:
                 raise InputError(f"{option} is for raw samples on stdin; leave it out, a file says it itself")
 
 
+def _standard_input() -> BinaryIO | RawIOBase:
+    """Unbuffered, so that all that there is comes at once. AudioError where nobody can have put samples there."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise AudioError("no samples come on standard input; pipe them there, or name a file")
+    file: BinaryIO | RawIOBase = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+    return file
+
+
 def _write_down(
-    live: LiveText, arrivals: Arrivals, block_s: float, output_format: LiveFormat, *, quiet: bool
+    live: LiveText, arriving: _Arriving, block_s: float, output_format: LiveFormat, *, quiet: bool
 ) -> int:
     """Show all texts, then say how it went; the exit status."""
     summary = LiveSummary()
     with (
-        _until_interrupted(arrivals) as interrupted,
+        _until_interrupted(arriving.arrivals) as interrupted,
         StandardOutput("").open(_STDIN) as sink,
         screen_for(output_format, sink.write) as screen,
     ):
-        for item in follow(live, arrivals, block_s):
+        for item in follow(live, arriving.arrivals, block_s):
             summary.add(item)
             if isinstance(item, LiveEvent):
                 screen.show(item)
     if not quiet:
-        _say_warnings(summary.notices)
+        _say_warnings([*arriving.warnings, *summary.notices])
         say(summary.line)
     return _INTERRUPTED if interrupted.is_set() else 0
 

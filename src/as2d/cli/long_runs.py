@@ -12,13 +12,6 @@ from as2d.errors import MissingExtraError
 from as2d.evaluation.measuring.journal import make_folder, write_whole
 from as2d.evaluation.plots.picture import draw_picture
 
-CorpusFolder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="CORPUS",
-        help="A folder with manifest.jsonl, or an official corpus as it is distributed, as for `as2d bench`.",
-    ),
-]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The report, all figures and the picture go there.")]
 Drafters = Annotated[
     str | None,

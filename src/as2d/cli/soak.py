@@ -1,19 +1,19 @@
 """`as2d soak`: random requests with faults for minutes, in which no token may be wrong and nothing may leak."""
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from as2d.cli.clips import Kinds, Languages, Seed
+from as2d.cli.clips import CorpusFolder, Kinds, Languages, Seed
 from as2d.cli.lists import names
-from as2d.cli.long_runs import CorpusFolder, Drafters, informing, write_report
+from as2d.cli.long_runs import Drafters, informing, write_report
 from as2d.cli.options import Model, Precision, Quiet
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.configuration.drafters import AUTO, drafters_for
-from as2d.evaluation.corpora import Selection
-from as2d.evaluation.material import load_material
+from as2d.evaluation.corpora import Selection, as_file
+from as2d.evaluation.requests.material import load_material
 from as2d.evaluation.soak.report import as_dict, failures, markdown, progress
 from as2d.evaluation.soak.run import Soak, SoakOptions
 from as2d.session import DEFAULT_MODEL
@@ -52,7 +52,7 @@ def command(
     """
     inform = informing(quiet=quiet)
     options = SoakOptions(minutes, clients, faults, seed)
-    with saying_what_is_logged(quiet=quiet, verbose=False):
+    with saying_what_is_logged(quiet=quiet, verbose=False), ExitStack() as files:
         selection = Selection(names(kinds), names(languages), limit, seed)
         material = load_material(corpus, model, precision, selection)
         sources = [
@@ -63,7 +63,8 @@ def command(
             "Drafters": ", ".join(source.name for source in sources),
             "Soak": f"{minutes:g} min, {clients} clients, {faults:.0%} of drafters' calls faulty",
         }
-        soak = Soak(material.target, sources, material.clips, options, material.host.cores)
+        clips = [files.enter_context(as_file(clip)) for clip in material.clips]
+        soak = Soak(material.target, sources, clips, options, material.host.cores)
         try:
             with closing(soak.run()) as readings:
                 for _ in readings:

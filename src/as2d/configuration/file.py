@@ -30,13 +30,13 @@ def default_file() -> Path:
 def read_entries(path: Path) -> tuple[Entry, ...]:
     """All entries of a file. InputError: cannot be read, damaged, or of a newer as2d."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot read {path} ({error.strerror}); write it with `as2d tune`") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is no file of configurations; {_AGAIN}") from error
     try:
-        return _from_json(json.loads(text), path)
+        return _from_json(json.loads(content), path)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} is damaged ({error!r}); {_AGAIN}") from error
 

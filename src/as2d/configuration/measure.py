@@ -67,21 +67,29 @@ class _IncompleteError(Exception):
     """Evidence that is not worth keeping: what failed today may work tomorrow."""
 
     def __init__(self, evidence: Evidence) -> None:
-        super().__init__("some sources could not be measured")
+        super().__init__("some sources, or all, were not measured")
         self.evidence = evidence
 
 
-def evidence_of(pair: Pair, drafters: Drafters, cancelled: Event) -> Evidence:
+def evidence_of(
+    pair: Pair, drafters: Drafters, cancelled: Event, worth_measuring: Callable[[], bool]
+) -> Evidence:
     """What is known of the drafters on this machine: measured once and cached, unless a source fails.
+
+    No trials where nothing is known and it is not worth being measured, which is asked only then.
 
     Raises CancelledError, or CacheError when the cache cannot be written.
     """
     identities = (source.identity for source in drafters.sources)
     machine = (*cpu_fingerprint().values(), str(pair.cores.alone))
     how = (str(_CLIPS), str(DEFAULT_BUDGET))
+
+    def evidence() -> Evidence:
+        return measure(pair, drafters, cancelled) if worth_measuring() else Evidence((), {})
+
     key = cache_key("auto", *how, pair.target.identity, *machine, str(drafters.compete), *identities)
     try:
-        folder = cached(key, lambda new: _write(new, measure(pair, drafters, cancelled)))
+        folder = cached(key, lambda new: _write(new, evidence()))
     except _IncompleteError as incomplete:
         return incomplete.evidence
     return _read(folder)
@@ -198,7 +206,7 @@ def _require_sound(record: WindowRecord) -> None:
 
 
 def _write(folder: Path, evidence: Evidence) -> None:
-    if evidence.faults:
+    if evidence.faults or not evidence.trials:
         raise _IncompleteError(evidence)
     trials = [asdict(trial) | {"sources": sorted(trial.sources)} for trial in evidence.trials]
     (folder / _FILE).write_text(json.dumps(trials), encoding="utf-8")

@@ -85,7 +85,7 @@ class Selector:
         self, method: Method, instruction: Instruction, *, prepared: bool, cancelled: Event
     ) -> Selection:
         """Who drafts. For auto, what was tuned, if anything; otherwise measures the machine where that decides and is
-        not known yet.
+        not known yet, which it does not where no drafter can do what is asked.
 
         The drafter that is best for as2d drafts in all other methods, too. Raises what loading a drafter raises where a
         method that drafts is asked for with drafters by name; CancelledError; CacheError.
@@ -103,7 +103,10 @@ class Selector:
         def choice(evidence: Evidence, resolved: Instruction) -> frozenset[int]:
             return choose(evidence.without(ignored), resolved, prepared=prepared, always=always)
 
-        evidence = self._loadable(lambda known: choice(known, instruction), cancelled)
+        def worth_measuring() -> bool:
+            return always or self._may_draft(instruction, ignored)
+
+        evidence = self._loadable(lambda known: choice(known, instruction), cancelled, worth_measuring)
         one = method != "auto" and TRAITS[method].writes_on
 
         def chosen(resolved: Instruction) -> frozenset[int]:
@@ -121,7 +124,7 @@ class Selector:
         if not self._is_a_choice:
             everybody = frozenset(range(len(self.drafters.sources)))
             return lambda _: everybody
-        evidence = self._known(cancelled)
+        evidence = self._known(cancelled, lambda: True)
 
         def chosen(instruction: Instruction) -> frozenset[int]:
             best = choose(evidence, instruction, prepared=True, always=True)
@@ -176,15 +179,31 @@ class Selector:
         (everybody,) = self.drafters.groups
         return lambda _: everybody
 
-    def _known(self, cancelled: Event) -> Evidence:
+    def _may_draft(self, instruction: Instruction, ignored: frozenset[int]) -> bool:
+        """Whether any other source can draft it; what cannot be loaded is for the measurement to find and to tell."""
+        asked = frozenset(range(len(self.drafters.sources))) - ignored
+        return bool(self._failing(asked)) or any(
+            self.drafters.sources[index].can_draft(instruction) for index in asked
+        )
+
+    def _known(self, cancelled: Event, worth_measuring: Callable[[], bool]) -> Evidence:
+        """What is known of this machine; nothing, for now, where it is not worth being measured."""
         if self._evidence is None:
-            self._evidence = evidence_of(self.pair, self.drafters, cancelled)
+            found = evidence_of(self.pair, self.drafters, cancelled, worth_measuring)
+            if not found.trials:
+                return found
+            self._evidence = found
             _log.debug("measured on this machine: %s", describe(self._evidence, self._names))
         return self._evidence
 
-    def _loadable(self, wanted: Callable[[Evidence], frozenset[int]], cancelled: Event) -> Evidence:
+    def _loadable(
+        self,
+        wanted: Callable[[Evidence], frozenset[int]],
+        cancelled: Event,
+        worth_measuring: Callable[[], bool],
+    ) -> Evidence:
         """The evidence without the trials of wanted sources that can no longer be loaded."""
-        evidence = self._known(cancelled)
+        evidence = self._known(cancelled, worth_measuring)
         while failed := self._failing(wanted(evidence)):
             evidence = self._evidence = evidence.failing(failed)
         return evidence

@@ -94,14 +94,6 @@ class Capabilities:
     longest_s: float = 30.0
 
 
-class PreparedAudio(Protocol):
-    """Audio encoded once, kept, reusable by any later request on the same audio."""
-
-    @property
-    def samples(self) -> int:
-        """Audio length in samples at 16 kHz, before padding."""
-
-
 class AudioModel(Protocol):
     """A model that turns audio and an instruction into text, token by token."""
 

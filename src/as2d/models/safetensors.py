@@ -21,6 +21,8 @@ Float32 = NDArray[np.float32]
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+ADAPTER = "adapter_model.safetensors"
+"""What some models (Granite Speech) keep apart from the weights that it changes."""
 
 _LENGTH = struct.Struct("<Q")
 _MAX_HEADER = 100_000_000

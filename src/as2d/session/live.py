@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from logging import getLogger
-from math import isfinite
 from os import PathLike
 from threading import Condition, Event, Lock
 from typing import Any, NamedTuple, Self, Unpack
@@ -24,6 +23,7 @@ from as2d.session.options import OptionFields
 from as2d.session.preparing import Drafting, Preparer, Ready, Span, spans_of, storable
 from as2d.session.request import Request, wait_for
 from as2d.session.saved import Saved, read_saved, write_saved
+from as2d.session.seconds import in_seconds
 from as2d.session.timeline import Timeline
 from as2d.session.transcription import (
     Plan,
@@ -150,25 +150,24 @@ class LiveRecording:
         """Queue a request for the last seconds, for those from `since` to `until`, or for all that there is now.
 
         What is fed later changes nothing. The view is widened to whole windows; the result says what it was. The
-        options are the fields of `Options`; language and context are the recording's where they are not given. Raises
-        InputError, DeadlineError or ClosedError for what can be known at once.
+        options are the fields of `Options`; language and context are the recording's where they are not given, and so
+        is the language where it is None. Raises InputError, DeadlineError or ClosedError for what can be known at once.
         """
         asked = Asked(last, since, until)
         usual = Options(language=self._instruction.language, context=self._instruction.context)
         chosen = replace(usual, **options)
         check_options(self._desk.selector, chosen)
         request: Request[Result] = Request(deadline_s)
-        if self._closed:
-            raise ClosedError("the recording is closed; listen again")
         with self._changed:
+            self._check_not_closed()
             windows = self._timeline.windows()
             view = view_of(windows, self._timeline.samples, asked, self._warnings)
-        if not view.speech:
-            request.answer(lambda: _nothing_said(self._desk.selector.target, view, chosen, request))
-            return request
-        return self._desk.worker.enqueue(
-            request, lambda: self._answer(view, spans_of(windows), chosen, request), self
-        )
+            if view.speech:
+                return self._desk.worker.enqueue(
+                    request, lambda: self._answer(view, spans_of(windows), chosen, request), self
+                )
+        request.answer(lambda: _nothing_said(self._desk.selector.target, view, chosen, request))
+        return request
 
     def request(
         self,
@@ -192,8 +191,9 @@ class LiveRecording:
 
         An earlier save in the folder is replaced as a whole, or stays as it was. Some milliseconds that a resampler
         holds back are not in it. Raises UnsupportedError for a model whose prepared audio cannot be saved, InputError
-        for a folder that holds something else, and SaveError where it cannot be written.
+        for a folder that holds something else, SaveError where it cannot be written, and ClosedError.
         """
+        self._check_not_closed()
         write_saved(folder, self._saved(), self._desk.selector.target.identity)
 
     def close(self) -> None:
@@ -228,6 +228,10 @@ class LiveRecording:
                 finished=self._finished,
             )
 
+    def _check_not_closed(self) -> None:
+        if self._closed:
+            raise ClosedError("the recording is closed; listen again")
+
     def _check_open(self) -> None:
         if self._closed or self._finished:
             raise ClosedError("the recording is finished or closed; listen again")
@@ -240,6 +244,8 @@ class LiveRecording:
                 self._prepare_later(self._timeline.feed(samples[first : first + SAMPLE_RATE]))
 
     def _prepare_later(self, windows: Iterable[Window]) -> None:
+        if not self._preparer.keeps:
+            return
         idle = not self._to_prepare
         speech = [window for window in windows if window.speech]
         drafting = (Drafting.NOBODY, Drafting.SPEAKERS) if self._preparer.drafts else (Drafting.NOBODY,)
@@ -340,6 +346,6 @@ def open_saved(desk: Desk, folder: str | PathLike[str], limits: Limits) -> LiveR
 def _check_limits(limits: Limits) -> None:
     if not isinstance(limits.memory, int) or isinstance(limits.memory, bool) or limits.memory < 0:
         raise InputError(f"`memory` is {limits.memory!r}; give bytes, from 0 up")
-    keep_s = limits.keep_s
-    if not isinstance(keep_s, int | float) or not (isfinite(keep_s) and keep_s > 0):
-        raise InputError(f"`keep_s` is {keep_s!r}; give seconds, above 0")
+    keep_s = in_seconds(limits.keep_s)
+    if keep_s is None or keep_s <= 0:
+        raise InputError(f"`keep_s` is {limits.keep_s!r}; give seconds, above 0")

@@ -90,12 +90,12 @@ class LiveText:
         block closed, if any. What is not iterated is decoded at the next push. Raises InputError for samples that are
         no such block, which changes nothing, and what decoding raises.
         """
-        self._waiting += self._windows.feed(_checked(samples))
+        self._waiting += self._windows.feed(checked_block(samples))
         return self._texts()
 
     def finish(self, samples: Float32 = _NO_SAMPLES) -> Iterator[LiveEvent]:
         """Take the last block and say that the audio has ended: all texts that are not stable yet, as stable ones."""
-        self._waiting += self._windows.feed(_checked(samples))
+        self._waiting += self._windows.feed(checked_block(samples))
         self._waiting += self._windows.finish()
         return self._stable_texts()
 
@@ -151,8 +151,8 @@ def _remembering(plan: Plan) -> Plan:
     return plan if plan.method != "auto" else replace(plan, decoding=replace(plan.decoding, method="as2d"))
 
 
-def _checked(samples: object) -> Float32:
-    """InputError for what is no block of audio."""
+def checked_block(samples: object) -> Float32:
+    """The samples, if they are a block of audio: mono float32 [n] at 16 kHz. Else InputError."""
     if not isinstance(samples, np.ndarray) or samples.dtype != np.float32 or samples.ndim != 1:
         kind = (
             f"{samples.dtype} {samples.shape}" if isinstance(samples, np.ndarray) else type(samples).__name__

@@ -15,7 +15,7 @@ from as2d.audio import MAX_SAMPLES
 from as2d.audio.blocks import regrouped
 from as2d.errors import InputError
 from as2d.records import SAMPLE_RATE
-from as2d.session.live_text import LiveEvent, LiveText
+from as2d.session.live_text import LiveEvent, LiveText, checked_block
 from as2d.session.options import OptionFields
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def run_live(
     """The texts of mono audio at 16 kHz that arrives, each with its lag; after each block how it went, then the end.
 
     `source` is any blocks of samples; they are given in real time times `speed` (None: as they come, from a source that
-    has a pace of its own). Raises InputError, what the source raises, once all before it is out, and what decoding
-    raises.
+    has a pace of its own). Raises InputError, and what decoding raises; what the source raises, and InputError for what
+    is no block of samples, once all before it is out.
     """
     live = LiveText(session, max_window_s=max_window_s, **options)
     return follow(live, Arrivals(source if speed is None else paced(source, speed)), block_s)
@@ -213,8 +213,9 @@ class Arrivals:
             for samples in self._source:
                 if self._stopped:
                     return
-                self._given += len(samples)
-                self._queue.put(_Piece(samples, perf_counter()))
+                block = checked_block(samples).copy()  # a source may fill the same array again
+                self._given += len(block)
+                self._queue.put(_Piece(block, perf_counter()))
         except BaseException as error:  # it is raised where the audio is taken
             self._queue.put(_End(self._given - self._taken, error))
         else:

@@ -86,11 +86,13 @@ class Preparer:
         packed: Mapping[Span, Packed] | None = None,
     ) -> None:
         """`packed` are windows that were saved, for the same instruction."""
+        self.keeps = memory > 0
+        """Whether it is of use to prepare anything before it is asked for."""
         self.instruction = instruction
         self._selector = selector
         self._pair: Pair = selector.pair
         self._store: PreparedStore[Key, Kept] = PreparedStore(memory)
-        self._packed = {Key(span, self.prefix): value for span, value in (packed or {}).items()}
+        self._packed = {Key(span, self.prefix): value for span, value in (packed or {}).items() if self.keeps}
         self._seen: set[Key] = set(self._packed)
         self._lock = Lock()
 

@@ -1,7 +1,6 @@
 """A request: queued, answered, cancellable, and watchable while it is answered."""
 
 from collections.abc import Callable, Iterator
-from math import isfinite
 from queue import Empty, SimpleQueue
 from threading import TIMEOUT_MAX, Lock
 from threading import Event as Flag
@@ -10,6 +9,7 @@ from typing import Generic, TypeVar
 
 from as2d.errors import As2dError, CancelledError, DeadlineError, InputError
 from as2d.records import Event
+from as2d.session.seconds import in_seconds
 
 T = TypeVar("T")
 
@@ -48,8 +48,8 @@ class Request(Generic[T]):
         self.arrived = perf_counter()
         self.arrived_at = time()
         self.queued_ms: float | None = None
-        self._deadline_s = _checked_deadline(deadline_s)
-        self.cancelled = Unwanted(None if deadline_s is None else self.arrived + deadline_s)
+        self._deadline_s = None if deadline_s is None else _checked_deadline(deadline_s)
+        self.cancelled = Unwanted(None if self._deadline_s is None else self.arrived + self._deadline_s)
         self._ending = Lock()
         self._done = Flag()
         self._value: T
@@ -138,13 +138,12 @@ class Request(Generic[T]):
         self._done.set()
 
 
-def _checked_deadline(seconds: object) -> object:
+def _checked_deadline(value: object) -> float:
+    seconds = in_seconds(value)
     if seconds is None:
-        return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not isfinite(seconds):
-        raise InputError(f"the deadline is {seconds!r}; give seconds from now, or None")
+        raise InputError(f"the deadline is {value!r}; give seconds from now, or None")
     if seconds <= 0:
-        raise DeadlineError(f"the deadline of {seconds} s has passed already; give a number above 0, or None")
+        raise DeadlineError(f"the deadline of {value} s has passed already; give a number above 0, or None")
     return seconds
 
 

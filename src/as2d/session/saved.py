@@ -83,9 +83,9 @@ def write_saved(folder: str | os.PathLike[str], saved: Saved, target: str) -> No
     InputError for a folder that holds something else; SaveError where it cannot be written: what was there stays.
     """
     place = Path(folder).resolve()
-    _check_replaceable(place)
     new = place.with_name(f".{place.name}-{uuid4().hex}")
     try:
+        _check_replaceable(place)
         new.mkdir()
         _write(new, saved, target)
         _take_place(place, new)

@@ -150,8 +150,8 @@ class Session:
         """A recording that samples are fed to and that can be asked about meanwhile; it is prepared in the background.
 
         `language` and `context` are those of requests that do not say them, `memory` the most bytes of prepared audio
-        that are kept; audio older than `keep_s` seconds is forgotten. Raises InputError, UnsupportedError or
-        ClosedError.
+        that are kept (0: nothing is prepared before it is asked for); audio older than `keep_s` seconds is forgotten.
+        Raises InputError, UnsupportedError or ClosedError.
         """
         instruction = check_options(self._selector, Options(language=language, context=context))
         desk = Desk(self._selector, self._worker)

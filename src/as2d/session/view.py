@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 from as2d.audio import Window
 from as2d.errors import InputError
 from as2d.records import SAMPLE_RATE, Rebuilt, View
 from as2d.session.preparing import Ready
+from as2d.session.seconds import in_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Asked:
 
     def end(self, duration_s: float) -> float:
         """Where the view was to end."""
-        return duration_s if self.until is None else self.until
+        return duration_s if self.until is None else float(self.until)
 
     def start(self, duration_s: float) -> float:
         """Where the view was to begin."""
         if self.last is not None:
-            return max(0.0, min(self.end(duration_s), duration_s) - self.last)
-        return self.since or 0.0
+            return max(0.0, min(self.end(duration_s), duration_s) - float(self.last))
+        return float(self.since or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def view_of(windows: Sequence[Window], samples: int, asked: Asked, warnings: Seq
     duration_s = samples / SAMPLE_RATE
     start_s, end_s = asked.start(duration_s), asked.end(duration_s)
     first, last = (min(samples, round(second * SAMPLE_RATE)) for second in (start_s, end_s))
-    inside = tuple(window for window in windows if window.start < last and window.end > first)
+    inside = tuple(window for window in windows if window.start < last and window.end > first < last)
     return LiveView(
         asked_start_s=start_s,
         asked_end_s=end_s,
@@ -118,6 +118,6 @@ def _forgotten(windows: Sequence[Window], first: int, last: int) -> list[str]:
 def _check_seconds(name: str, seconds: object) -> None:
     if seconds is None:
         return
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not isfinite(seconds) or seconds < 0:  # type: ignore[arg-type, operator]
+    number = in_seconds(seconds)
+    if number is None or number < 0:
         raise InputError(f"`{name}` is {seconds!r}; give seconds of the recording, from 0 up")

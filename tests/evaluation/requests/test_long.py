@@ -1,3 +1,4 @@
+import wave
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -7,7 +8,8 @@ import pytest
 
 from as2d.audio import open_audio
 from as2d.errors import InputError
-from as2d.evaluation.requests.long import PAUSES_S, Part, joined, recipe
+from as2d.evaluation.corpora import Clip, Piece
+from as2d.evaluation.requests.long import PAUSES_S, Part, joined, long_recording, recipe
 from as2d.records import SAMPLE_RATE
 
 DURATIONS = {f"clip{number}": 3.0 + number for number in range(10)}
@@ -53,3 +55,18 @@ def test_a_clip_that_is_shorter_than_it_says_is_followed_by_silence(clips: Mappi
     samples = joined((Part("jfk", 0.0, 14.0),), clips, 14)
     assert samples[: 11 * SAMPLE_RATE].any()
     assert not samples[12 * SAMPLE_RATE :].any()
+
+
+def test_clips_that_are_cut_out_of_recordings_are_joined_as_they_were_cut(
+    clips: Mapping[str, Path], tmp_path: Path
+) -> None:
+    with open_audio(clips["jfk"]) as stream:
+        jfk = np.concatenate(list(stream))
+    whole = tmp_path / "whole.wav"
+    with wave.open(str(whole), "wb") as file:
+        file.setparams((1, 2, SAMPLE_RATE, 0, "NONE", ""))
+        file.writeframes((jfk * 32_768).astype("<i2").tobytes())
+    clip = Clip("cut", whole, "read", "en", "", 4.0, False, pieces=(Piece(whole, 5.0, 9.0),))
+    parts, samples = long_recording([clip], 4, seed=0)
+    assert parts == (Part("cut", 0, 4),)
+    np.testing.assert_allclose(samples, jfk[5 * SAMPLE_RATE : 9 * SAMPLE_RATE], atol=1e-4)

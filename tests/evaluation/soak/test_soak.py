@@ -19,7 +19,7 @@ from as2d.runtime.source import source_of
 
 END = 256
 TEXT = "Ask not what your country can do for you."
-OPTIONS = SoakOptions(minutes=0.02, clients=2, fault_share=0.3, seed=3)
+OPTIONS = SoakOptions(minutes=0.01, clients=2, fault_share=0.3, seed=3)
 
 
 @pytest.fixture(autouse=True)

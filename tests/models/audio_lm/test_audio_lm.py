@@ -1,6 +1,6 @@
 """Every family against transformers' own processor and `generate`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,31 @@ def test_what_is_heard_is_what_transformers_hears(
     expected = output.last_hidden_state if family == "qwen2_5_omni" else output.pooler_output
     found, wanted = heard.numpy(), expected.detach().reshape(heard.shape).numpy()
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-3 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(("family", "words", "most"), [("qwen3_asr", "en", 6400), ("voxtral", "x", 3000)])
+def test_long_audio_is_heard_in_pieces(
+    saved: Any, loaded: Callable[..., Any], noise: Any, family: str, words: str, most: int
+) -> None:
+    """As if it were heard at once, which would need memory without bounds."""
+    _, reference = saved(family)
+    model, samples = loaded(family), noise(66.3)
+    frames: list[int] = []
+
+    def count(_: Any, positional: Sequence[Any], named: Mapping[str, Any]) -> None:
+        features = named["input_features"] if named.get("input_features") is not None else positional[0]
+        frames.append(features.shape[0] * features.shape[-1])
+
+    hook = model._family._parts.model.model.audio_tower.register_forward_pre_hook(count, with_kwargs=True)
+    heard = model._family.listen(samples).numpy()
+    hook.remove()
+    assert max(frames) == most
+    assert len(frames) > 1
+    inputs = dict(reference.inputs(samples, words))
+    del inputs["input_ids"]
+    inputs.pop("attention_mask", None)
+    wanted = reference.model.get_audio_features(**inputs).pooler_output.detach().reshape(heard.shape).numpy()
+    np.testing.assert_allclose(heard, wanted, rtol=0, atol=1e-3 * np.abs(wanted).max())
 
 
 def test_voxtral_hears_every_30_s_by_themselves(

@@ -228,6 +228,18 @@ def test_what_does_not_fit_is_refused(loaded: Callable[..., AudioModel], noise: 
     assert model.output_limit(prepared, Instruction("ask", question="x")) > limit
 
 
+@pytest.mark.parametrize("family", ["qwen3_asr", "qwen2_audio", "whisper"])
+def test_what_another_model_prepared_is_refused(
+    loaded: Callable[..., AudioModel], noise: Any, family: str
+) -> None:
+    """One of the same shapes, too, whose numbers mean nothing here."""
+    model = loaded(family)
+    for other in (loaded(family, 7), loaded("granite_speech")):
+        prepared = other.prepare(noise(0.5), 1)
+        with pytest.raises(InputError, match="another model"):
+            model.open(prepared, Instruction(language="en"), 1)
+
+
 @pytest.mark.parametrize("family", ["qwen2_audio", "whisper"])
 def test_audio_that_is_too_long_is_not_cut_in_silence(
     loaded: Callable[..., AudioModel], noise: Any, family: str

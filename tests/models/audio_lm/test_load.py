@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from as2d.errors import InputError, ModelDamagedError, ModelNotFoundError, UnsupportedError
 from as2d.models.audio_lm import AUDIO_LM_FAMILIES, load_audio_lm
 from as2d.models.contract import AudioModel
-from as2d.models.store import FAMILIES
+from as2d.models.store import FAMILIES, resolve
 from as2d.records import Instruction
 
 
@@ -104,12 +104,32 @@ def test_a_thinker_within_the_whole_model(
     assert (rows[0] == rows[1]).all()
 
 
-@pytest.mark.skipif(find_spec("peft") is not None, reason="peft is installed")
-def test_an_adapter_needs_peft(saved: Any, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(saved("granite_speech")[0], tmp_path / "granite"))
+def with_adapter(folder: Path) -> None:
     edit(folder / "config.json", has_lora_adapter=True)
-    with pytest.raises(UnsupportedError, match="pip install peft"):
+    (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
+    (folder / "adapter_model.safetensors").write_bytes(b"adapter")
+
+
+@pytest.mark.skipif(find_spec("peft") is not None, reason="peft is installed")
+def test_an_adapter_needs_peft(folder: Path) -> None:
+    with_adapter(folder)
+    with pytest.raises(UnsupportedError, match="pip install 'peft>="):
         load_audio_lm(folder)
+
+
+@pytest.mark.parametrize("lost", ["adapter_config.json", "adapter_model.safetensors"])
+def test_an_adapter_is_not_left_out(folder: Path, lost: str) -> None:
+    with_adapter(folder)
+    (folder / lost).unlink()
+    with pytest.raises(ModelNotFoundError, match=f"lacks {lost}"):
+        load_audio_lm(folder)
+
+
+def test_an_adapter_is_part_of_the_weights(folder: Path) -> None:
+    with_adapter(folder)
+    before = resolve(folder).digest
+    (folder / "adapter_model.safetensors").write_bytes(b"another")
+    assert resolve(folder).digest != before
 
 
 def test_missing_weights_are_not_made_up(folder: Path) -> None:

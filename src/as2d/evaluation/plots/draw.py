@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from as2d.errors import InputError
 from as2d.evaluation.analysis.choice import best_of_each
 from as2d.evaluation.analysis.metrics import Sample, by_contender
 from as2d.evaluation.plots.distribution import draw_distribution
+from as2d.evaluation.plots.picture import empty_figure, save_figure
 from as2d.evaluation.plots.speed_ups import draw_speed_ups
 from as2d.evaluation.plots.style import STYLE
 from as2d.evaluation.plots.time_line import draw_time_line
@@ -44,18 +44,8 @@ def draw(rows: Sequence[Row], folder: Path) -> Drawn:
 
 def _draw_one(picture: Any, samples: Mapping[str, Sample], path: Path, files: list[Path]) -> str | None:
     """Draw and save one picture; gives the reason where the rows do not allow it."""
-    figure = import_optional("matplotlib.figure", "bench").Figure(layout="constrained")
+    figure = empty_figure()
     if reason := picture(figure, samples):
         return str(reason)
-    for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
-        file = path.with_suffix(suffix)
-        _save(figure, file, metadata)
-        files.append(file)
+    files += save_figure(figure, path)
     return None
-
-
-def _save(figure: Any, file: Path, metadata: Mapping[str, None]) -> None:
-    try:
-        figure.savefig(file, metadata=metadata)
-    except OSError as error:
-        raise InputError(f"cannot write {file} ({error}); name another --out or make room") from error

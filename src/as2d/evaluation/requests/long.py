@@ -2,13 +2,16 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from as2d.audio import AudioInput, open_audio
 from as2d.errors import InputError
+from as2d.evaluation.corpora import Clip, as_file
 from as2d.records import SAMPLE_RATE
 
 Float32 = NDArray[np.float32]
@@ -25,6 +28,22 @@ class Part:
     clip: str
     start_s: float
     end_s: float
+
+
+class LongRecording(NamedTuple):
+    """What was joined, and its samples [n], mono at 16 kHz."""
+
+    parts: tuple[Part, ...]
+    samples: Float32
+
+
+def long_recording(clips: Sequence[Clip], seconds: float, seed: int) -> LongRecording:
+    """`seconds` of audio made of clips as `recipe` says. Raises InputError, and AudioError."""
+    parts = recipe({clip.name: clip.duration_s for clip in clips}, seconds, seed)
+    used = {part.clip for part in parts}
+    with ExitStack() as files:
+        audio_of = {clip.name: files.enter_context(as_file(clip)).path for clip in clips if clip.name in used}
+        return LongRecording(parts, joined(parts, audio_of, seconds))
 
 
 def recipe(

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from as2d.evaluation.alone import TargetAlone
+from as2d.evaluation.measuring.alone import TargetAlone
 from as2d.evaluation.process import memory_mb
 from as2d.models.contract import AudioModel
 from as2d.records import SAMPLE_RATE, Instruction, Method

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from as2d.evaluation.analysis.trend import slope
 from as2d.evaluation.requests import markdown
 from as2d.evaluation.requests.long import Part
 from as2d.evaluation.requests.streaming import Block, Pace, Text
-from as2d.evaluation.trend import slope
 
 SETTLED_S = 60.0
 """Memory is looked at from here on, so that models are loaded and arenas have grown."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from as2d.audio import open_audio
-from as2d.evaluation.alone import TargetAlone
 from as2d.evaluation.corpora import Clip
+from as2d.evaluation.measuring.alone import TargetAlone
 from as2d.models.contract import AudioModel
 from as2d.records import SAMPLE_RATE, Instruction, Options, Segment
 from as2d.session.recording import Recording

@@ -24,6 +24,7 @@ from as2d.runtime.source import Source
 from as2d.session import Session
 
 _PRODUCER = "as2d-producer"
+_WINDOW_S = 30.0
 _SETTLING_S = 10.0
 """The longest time that threads which were left behind may need to end."""
 _SLICE_S, _FEWEST_SLICES, _MOST_SLICES = 30.0, 6, 60
@@ -82,8 +83,11 @@ class Soak:
                 yield self._settled(began, last=number == slices - 1)
 
     def _warm_up(self, clients: Sequence[Client]) -> None:
-        """Each kind of request on the longest clip, so that whatever is loaded or grows at first has done so."""
-        clip = max(self._clips, key=lambda clip: clip.duration_s)
+        """Each kind of request, so that whatever is loaded or grows at first has done so.
+
+        On a clip that fills a window, if there is one: longer ones only take longer.
+        """
+        clip = min(self._clips, key=lambda clip: abs(clip.duration_s - _WINDOW_S))
         for client in clients:
             for options in every_method(clip):
                 client.do(Action("answer", clip, options, 0.0, 0))

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from as2d.evaluation.analysis.trend import slope
 from as2d.evaluation.process import Holdings
-from as2d.evaluation.trend import slope
 
 MOST_GROWTH_MB = 64.0
 """What memory may grow by over a run, by its slope. An arena of the engine may still find a longer window."""

@@ -3,15 +3,16 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 import transformers
+from transformers.integrations.peft import MIN_PEFT_VERSION
+from transformers.utils.peft_utils import check_peft_version
 
 from as2d.engines.torch import CausalModel, device_of
-from as2d.errors import As2dError, ModelDamagedError, UnsupportedError
+from as2d.errors import As2dError, ModelDamagedError, ModelNotFoundError, UnsupportedError
 from as2d.models.audio_lm import qwen2_audio
 from as2d.models.audio_lm.family import Family, Messages, Parts, Render
 from as2d.models.audio_lm.granite_speech import GraniteSpeechFamily
@@ -22,6 +23,7 @@ from as2d.models.audio_lm.vocabulary import HubVocabulary
 from as2d.models.audio_lm.voxtral import VoxtralFamily
 from as2d.models.audio_lm.whisper import WhisperOnTorch
 from as2d.models.contract import AudioModel
+from as2d.models.safetensors import ADAPTER
 from as2d.models.store import Family as FamilyName
 from as2d.models.store import HubFiles, read_json
 
@@ -86,8 +88,20 @@ def _refuse_what_is_not_converted(files: HubFiles) -> None:
             f"{files.name} is in the layout of the package qwen-asr; name the model that is converted for "
             f"transformers, such as {files.name}-hf"
         )
-    if config.get("has_lora_adapter") and not find_spec("peft"):
-        raise UnsupportedError(f"{files.name} comes with an adapter, which needs peft; run pip install peft")
+    if config.get("has_lora_adapter"):
+        _require_adapter(files)
+
+
+def _require_adapter(files: HubFiles) -> None:
+    """Without it transformers would load a model that does not hear well."""
+    if lost := [name for name in ("adapter_config.json", ADAPTER) if not (files.folder / name).is_file()]:
+        raise ModelNotFoundError(f"{files.folder} lacks {lost[0]}; copy or pull the whole model")
+    try:
+        check_peft_version(min_version=MIN_PEFT_VERSION)
+    except ValueError as error:
+        raise UnsupportedError(
+            f"{files.name} comes with an adapter, which needs peft; run pip install 'peft>={MIN_PEFT_VERSION}'"
+        ) from error
 
 
 def _load(files: HubFiles, kind: Any, dtype: torch.dtype) -> Any:

@@ -21,8 +21,12 @@ _LONGEST_ANSWER = 512
 
 @dataclass(frozen=True, slots=True)
 class AudioLmPrepared:
-    """All that was computed up to the end of the audio. `before` is the text before it, for which alone it is good."""
+    """All that was computed up to the end of the audio. `before` is the text before it, for which alone it is good.
 
+    `model` is the identity of the one model that can go on from it.
+    """
+
+    model: str
     samples: int
     before: str
     held: KeyValues
@@ -59,8 +63,8 @@ class AudioLm:
     def open(self, prepared: AudioLmPrepared, instruction: Instruction, threads: int) -> AudioLmDecoder:
         """A decoder after all but the last prompt token.
 
-        Raises UnsupportedError for what the model lacks, InputError for audio that was prepared after another context
-        and for a prompt that does not fit.
+        Raises UnsupportedError for what the model lacks, InputError for audio that was prepared by another model or
+        after another context and for a prompt that does not fit.
         """
         behind = self._behind(prepared, instruction)
         return self._open(prepared, behind, self._limit(prepared, len(behind), instruction), threads)
@@ -84,16 +88,21 @@ class AudioLm:
             embedded = torch.cat([embed(encode(before)), heard.to(self._text.dtype), embed(encode(closing))])
         state = empty(self._text, len(embedded), threads)
         state.prefill(embedded)
-        return AudioLmPrepared(len(samples), before, state.kept())
+        return AudioLmPrepared(self.identity, len(samples), before, state.kept())
 
     def _behind(self, prepared: AudioLmPrepared, instruction: Instruction) -> tuple[int, ...]:
         """The prompt's tokens that are not computed yet."""
+        self._require_own(prepared)
         prompt = self.prompt(instruction)
         if prompt.before != prepared.before:
             raise InputError(
                 "the audio was prepared for another context, which comes before it; prepare it again"
             )
         return self.vocabulary.encode_prompt(prompt.after)
+
+    def _require_own(self, prepared: object) -> None:
+        if not isinstance(prepared, AudioLmPrepared) or prepared.model != self.identity:
+            raise InputError("the audio was prepared by another model; prepare it again with this one")
 
     def _limit(self, prepared: AudioLmPrepared, behind: int, instruction: Instruction) -> int:
         room = self._text.longest - prepared.held.length - behind

@@ -1,12 +1,11 @@
 """Qwen3-ASR: the context precedes the audio, the language follows it, and the model says it before the text."""
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 
 from as2d.engines.torch import Float32
-from as2d.errors import InputError
 from as2d.models.audio_lm.decoder import AudioLmDecoder
 from as2d.models.audio_lm.family import Parts, Prompt
 from as2d.models.audio_lm.languages import NAMES, code_of
@@ -23,6 +22,8 @@ LANGUAGES = (
 _MARK = "<asr_text>"
 _LONGEST_HEADER = 16
 """Tokens after which a model that has not said the mark is taken to say none."""
+_WINDOWS_AT_ONCE = 8
+"""Windows of the encoder in one call, since it needs 12 MB for each second; they do not see each other."""
 _LONGEST_S = 1200.0
 """The model card's limit of one request."""
 
@@ -73,12 +74,11 @@ class Qwen3AsrFamily:
             return_attention_mask=True,
             return_tensors="pt",
         )
-        heard = parts.model.get_audio_features(
-            features["input_features"].to(parts.text.device, parts.text.dtype),
-            features["attention_mask"].to(parts.text.device),
-        )
-        states: torch.Tensor = heard.pooler_output
-        return states
+        frames = features["input_features"].to(parts.text.device, parts.text.dtype)
+        mask = features["attention_mask"].to(parts.text.device)
+        length = _WINDOWS_AT_ONCE * parts.model.config.audio_config.n_window_infer
+        pieces = zip(frames.split(length, dim=-1), mask.split(length, dim=-1), strict=True)
+        return torch.cat([parts.model.get_audio_features(*piece).pooler_output for piece in pieces])
 
 
 class Qwen3Asr(AudioLm):
@@ -100,31 +100,37 @@ class Qwen3Asr(AudioLm):
         """Encode one window of mono audio at 16 kHz, for instructions with that context."""
         self.vocabulary.require_plain(prefix)
         prepared = self._prepare(Instruction(context=prefix), samples, threads)
-        return Qwen3AsrPrepared(prepared.samples, prepared.before, prepared.held)
+        return Qwen3AsrPrepared(prepared.model, prepared.samples, prepared.before, prepared.held)
 
     def detect_language(self, prepared: AudioLmPrepared, threads: int) -> str | None:
         """The language that the model says; None where it says none, or one that is not on its card."""
-        language = self._header(_own(prepared), threads).language
+        language = self._header(prepared, threads).language
         return language if language in LANGUAGES else None
 
     def open(self, prepared: AudioLmPrepared, instruction: Instruction, threads: int) -> AudioLmDecoder:
         """As `AudioLm.open`; without a language the prompt holds the header that the model says by itself."""
         if instruction.language is None:
-            self._header(_own(prepared), threads)
+            self._header(prepared, threads)
         return super().open(prepared, instruction, threads)
 
     def _behind(self, prepared: AudioLmPrepared, instruction: Instruction) -> tuple[int, ...]:
-        heard = next(iter(_own(prepared).headers), None)
+        heard = next(iter(self._headers(prepared)), None)
         if heard is None or instruction.language not in (None, heard.language):
             return super()._behind(prepared, instruction)
         return (*super()._behind(prepared, replace(instruction, language=None)), *heard.tokens)
 
-    def _header(self, prepared: Qwen3AsrPrepared, threads: int) -> Header:
-        if not prepared.headers:
+    def _header(self, prepared: AudioLmPrepared, threads: int) -> Header:
+        headers = self._headers(prepared)
+        if not headers:
             behind = self.vocabulary.encode_prompt(self._family.prompt(Instruction()).after)
             decoder = self._open(prepared, behind, _LONGEST_HEADER, threads)
-            prepared.headers.append(hear_header(decoder, self.vocabulary, self.end_ids))
-        return prepared.headers[0]
+            headers.append(hear_header(decoder, self.vocabulary, self.end_ids))
+        return headers[0]
+
+    def _headers(self, prepared: AudioLmPrepared) -> list[Header]:
+        """Where the header is kept once it has been heard. InputError for what another model prepared."""
+        self._require_own(prepared)
+        return cast(Qwen3AsrPrepared, prepared).headers
 
 
 def hear_header(decoder: Decoder, vocabulary: HubVocabulary, end_ids: frozenset[int]) -> Header:
@@ -140,10 +146,3 @@ def hear_header(decoder: Decoder, vocabulary: HubVocabulary, end_ids: frozenset[
             name = vocabulary.decode(said[: -len(mark)]).strip().removeprefix("language ")
             return Header(tuple(said), code_of(name))
     return Header((), None)
-
-
-def _own(prepared: AudioLmPrepared) -> Qwen3AsrPrepared:
-    """What this model prepared. InputError for what another did."""
-    if not isinstance(prepared, Qwen3AsrPrepared):
-        raise InputError("the audio was prepared by another model; prepare it again with this one")
-    return prepared

@@ -54,6 +54,6 @@ class VoxtralFamily(ChatFamily):
             return_tensors="pt",
         )
         frames = features["input_features"].reshape(len(features["input_features"][0]), -1, _CHUNK_FRAMES)
-        heard = parts.model.get_audio_features(frames.transpose(0, 1).to(parts.text.device, parts.text.dtype))
-        states: torch.Tensor = heard.pooler_output
-        return states
+        moved = frames.transpose(0, 1).to(parts.text.device, parts.text.dtype)
+        # One by one: each needs hundreds of MB.
+        return torch.cat([parts.model.get_audio_features(chunk).pooler_output for chunk in moved.split(1)])

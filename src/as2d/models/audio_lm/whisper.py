@@ -33,8 +33,12 @@ _SMALLEST_MULTILINGUAL = 51_865
 
 @dataclass(frozen=True, slots=True)
 class WhisperHeard:
-    """One window encoded: the encoder's states [1, A, D], and the keys and values of every layer for them."""
+    """One window encoded: the encoder's states [1, A, D], and the keys and values of every layer for them.
 
+    `model` is the identity of the one model that can read it.
+    """
+
+    model: str
     samples: int
     states: torch.Tensor
     cross: tuple[SimpleNamespace, ...]
@@ -112,7 +116,7 @@ class WhisperOnTorch:
         features = self._extractor(samples, sampling_rate=SAMPLE_RATE, return_tensors="pt")["input_features"]
         states = inner.encoder(features.to(inner.device, inner.dtype)).last_hidden_state
         cross = tuple(_attended(layer.encoder_attn, states) for layer in inner.decoder.layers)
-        return WhisperHeard(len(samples), states, cross)
+        return WhisperHeard(self.identity, len(samples), states, cross)
 
     def detect_language(self, prepared: WhisperHeard, threads: int) -> str:
         """The most probable language; an English-only model knows one."""
@@ -144,7 +148,7 @@ class WhisperOnTorch:
         return prompt_tokens(self.vocabulary, multilingual=self._multilingual, instruction=instruction)
 
     def _opened(self, prepared: WhisperHeard, prompt: Sequence[int], threads: int) -> WhisperTextDecoder:
-        if not isinstance(prepared, WhisperHeard):
+        if not isinstance(prepared, WhisperHeard) or prepared.model != self.identity:
             raise InputError("the audio was prepared by another model; prepare it again with this one")
         text = CausalModel(_Reader(self._model.model.decoder, prepared), self._model.proj_out)
         state = empty(text, text.longest, threads)

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from as2d.models.safetensors import INDEX, SINGLE
+from as2d.models.safetensors import ADAPTER, INDEX, SINGLE
 
 _CTRANSLATE2 = "model.bin"
 _SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
-# Granite Speech keeps what it needs to hear apart from its text model.
-_ADAPTER = "adapter_model.safetensors"
 _SMALL = (".json", ".txt", ".jinja", ".model")
 _LEGAL = ("LICENSE", "LICENCE", "NOTICE")
 
@@ -25,7 +23,7 @@ def needed(names: Iterable[str]) -> frozenset[str]:
 
 def _weights(top: frozenset[str]) -> frozenset[str]:
     """Repositories may hold the same weights for several libraries and in several precisions."""
-    adapter = top & {_ADAPTER}
+    adapter = top & {ADAPTER}
     if SINGLE in top:
         return adapter | {SINGLE}
     if INDEX in top:

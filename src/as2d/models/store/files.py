@@ -6,7 +6,7 @@ from pathlib import Path
 
 from as2d.errors import ModelDamagedError, ModelNotFoundError
 from as2d.models.cache import concatenated_digest, remembered_digest
-from as2d.models.safetensors import weight_files
+from as2d.models.safetensors import ADAPTER, weight_files
 from as2d.models.store.family import Family
 
 
@@ -30,8 +30,8 @@ class ModelFiles:
 class HubFiles:
     """A model in the layout of the Hugging Face hub: config.json, tokenizer, safetensors.
 
-    `digest` is the SHA-256 (hex) of config.json and the safetensors files together. `licence` is None where as2d does
-    not know it.
+    `digest` is the SHA-256 (hex) of config.json and the safetensors files together, an adapter among them. `licence` is
+    None where as2d does not know it.
     """
 
     name: str
@@ -61,7 +61,8 @@ Files = ModelFiles | HubFiles
 
 def hub_hashed(folder: Path) -> tuple[Path, ...]:
     """What the digest of a folder of hub layout is of."""
-    return (folder / "config.json", *weight_files(folder))
+    adapter = folder / ADAPTER
+    return (folder / "config.json", *weight_files(folder), *((adapter,) if adapter.is_file() else ()))
 
 
 def verify(files: Files) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from as2d.evaluation.trend import slope
+from as2d.evaluation.analysis.trend import slope
 
 
 def test_an_outlier_does_not_move_the_slope() -> None:

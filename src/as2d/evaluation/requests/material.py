@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from as2d.evaluation.corpora import Clip, Selection, read_corpus, select
+from as2d.evaluation.corpora import Clip, Selection, read_speech, select
 from as2d.evaluation.host import Host, describe_host
 from as2d.models.contract import AudioModel
 from as2d.models.load import Precision, load_target, told_precision
@@ -23,7 +23,7 @@ class Material:
 
 def load_material(corpus_folder: Path, model: str, precision: Precision, selection: Selection) -> Material:
     """Load and choose. Raises InputError, and what loading the model raises."""
-    corpus, host = read_corpus(corpus_folder), describe_host()
+    corpus, host = read_speech(corpus_folder), describe_host()
     target = load_target(model, precision=precision)
     clips = select(corpus.clips, target.capabilities.languages, selection)
     header = {
