@@ -65,7 +65,7 @@ def of(kind: str, events: Sequence[LiveEvent]) -> list[LiveEvent]:
 
 
 def test_texts_are_tentative_and_then_stable(session: Session, speech: Floats) -> None:
-    events = pushed(LiveText(session), speech)
+    events = pushed(session.live(), speech)
     stable = of("stable", events)
     assert [event.window for event in stable] == [0, 1]
     assert {event.text for event in events} == {TEXT}
@@ -83,14 +83,14 @@ def test_texts_are_tentative_and_then_stable(session: Session, speech: Floats) -
 def test_a_tentative_text_comes_before_those_of_the_windows_that_have_closed(
     session: Session, speech: Floats
 ) -> None:
-    (tentative, stable) = LiveText(session).push(speech[: 8 * SECOND])
+    (tentative, stable) = session.live().push(speech[: 8 * SECOND])
     assert (tentative.kind, tentative.window) == ("tentative", 1)
     assert (stable.kind, stable.window) == ("stable", 0)
     assert tentative.start_s >= stable.end_s
 
 
 def test_the_previous_text_drafts_the_next_and_the_stable_one(session: Session, speech: Floats) -> None:
-    events = pushed(LiveText(session), speech, 2 * SECOND)
+    events = pushed(session.live(), speech, 2 * SECOND)
     first, *later = (event for event in events if event.window == 0)
     assert first.sources == ()
     assert first.method == "target-only"
@@ -102,7 +102,7 @@ def test_the_previous_text_drafts_the_next_and_the_stable_one(session: Session, 
 
 
 def test_target_only_has_no_previous_text(session: Session, speech: Floats) -> None:
-    for event in pushed(LiveText(session, method="target-only"), speech):
+    for event in pushed(session.live(method="target-only"), speech):
         assert event.sources == ()
         assert event.method == "target-only"
         assert event.stats.proposed == 0
@@ -116,7 +116,7 @@ def test_a_target_that_changes_its_mind_is_not_held_to_its_words(toy: ToyFactory
         return said[len(prefix)] if tuple(prefix) == said[: len(prefix)] else ord("?")
 
     with Session(toy(step, on_prepare=lambda: heard.append(1)), None, threads=2) as session:
-        live = LiveText(session)
+        live = session.live()
         heard.clear()
         events = pushed(live, speech, SECOND)
     assert len(events) > 10
@@ -125,21 +125,21 @@ def test_a_target_that_changes_its_mind_is_not_held_to_its_words(toy: ToyFactory
 
 
 def test_silence_has_no_text(session: Session) -> None:
-    live = LiveText(session)
+    live = session.live()
     assert pushed(live, np.zeros(60 * SECOND, np.float32)) == []
 
 
 def test_an_open_window_to_which_nothing_was_added_is_not_decoded_again(
     session: Session, speech: Floats
 ) -> None:
-    live = LiveText(session)
+    live = session.live()
     word = np.concatenate([speech[: 2 * SECOND], np.zeros(int(1.5 * SECOND), np.float32)])
     assert len([*live.push(word)]) == 1
     assert [*live.push(np.zeros(1600, np.float32))] == []
 
 
 def test_a_text_that_nobody_took_comes_with_the_next_block(session: Session, speech: Floats) -> None:
-    live = LiveText(session)
+    live = session.live()
     live.push(speech[: 8 * SECOND])
     first, second = live.finish(speech[8 * SECOND :])
     assert [first.window, second.window] == [0, 1]
@@ -160,7 +160,7 @@ def test_a_text_that_nobody_took_comes_with_the_next_block(session: Session, spe
 def test_what_is_no_block_is_refused_and_changes_nothing(
     session: Session, speech: Floats, block: Floats
 ) -> None:
-    live = LiveText(session)
+    live = session.live()
     [*live.push(speech[:SECOND])]
     with pytest.raises(InputError, match="the block"):
         live.push(block)
@@ -169,23 +169,23 @@ def test_what_is_no_block_is_refused_and_changes_nothing(
 
 def test_bad_options_are_refused_at_once(session: Session) -> None:
     with pytest.raises(InputError, match="use 5 to 30"):
-        LiveText(session, max_window_s=60)
+        session.live(max_window_s=60)
     with pytest.raises(UnsupportedError):
-        LiveText(session, language="de")
+        session.live(language="de")
     with pytest.raises(InputError, match="needs a drafter"):
-        LiveText(session, method="as2d")
+        session.live(method="as2d")
 
 
 def test_a_closed_session_decodes_nothing(toy: ToyFactory, speech: Floats) -> None:
     with Session(toy(TEXT), None, threads=2) as session:
-        live = LiveText(session)
+        live = session.live()
     with pytest.raises(ClosedError):
         [*live.push(speech)]
 
 
 def test_requests_of_the_session_are_answered_between_texts(toy: ToyFactory, speech: Floats) -> None:
     with Session(toy(TEXT, on_prepare=lambda: sleep(0.05)), None, threads=2) as session:
-        live = LiveText(session)
+        live = session.live()
         events = live.push(np.concatenate([speech] * 5))
         next(events)
         request = session.submit((speech[:SECOND], SECOND))
@@ -198,7 +198,7 @@ def test_stable_text_is_what_the_target_alone_says_of_the_window(
 ) -> None:
     samples = samples_of("jfk.flac")
     with Session(base, tiny, threads=2) as session:
-        events = pushed(LiveText(session, method="as2d"), samples, 3 * SECOND)
+        events = pushed(session.live(method="as2d"), samples, 3 * SECOND)
     stable, alone = of("stable", events), TargetAlone(base, 2)
     assert len(stable) == 2
     assert {event.language for event in stable} == {"en"}

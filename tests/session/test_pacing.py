@@ -17,7 +17,7 @@ from as2d.audio import open_audio
 from as2d.errors import AudioError, InputError
 from as2d.models.contract import AudioModel
 from as2d.session import Session
-from as2d.session.live_text import LiveEvent, LiveText
+from as2d.session.live_text import LiveEvent
 from as2d.session.pacing import Arrivals, Block, LiveBlock, LiveEnd, LiveItem, follow, paced, run_live
 
 Floats = NDArray[np.float32]
@@ -236,7 +236,7 @@ def test_a_live_run_that_is_too_slow_widens_its_blocks_and_loses_nothing(
     assert blocks[-1].end_s == end.audio_s == 33.0
     assert end.backlog_s > 0
     with Session(toy(TEXT), None, threads=2) as session:
-        offline = LiveText(session)
+        offline = session.live()
         expected = [*offline.finish(long)]
     stable = [event for event in events if event.kind == "stable"]
     assert [(e.start_s, e.end_s) for e in stable] == [(e.start_s, e.end_s) for e in expected]
@@ -258,4 +258,4 @@ def test_the_error_of_a_source_is_raised_when_all_texts_are_out(toy: ToyFactory,
 @pytest.mark.parametrize("block_s", [0.0, 0.05, float("inf"), float("nan")])
 def test_an_impossible_block(toy: ToyFactory, block_s: float) -> None:
     with Session(toy(TEXT), None, threads=2) as session, pytest.raises(InputError, match="blocks of"):
-        follow(LiveText(session), Arrivals([]), block_s)
+        follow(session.live(), Arrivals([]), block_s)

@@ -159,6 +159,9 @@ def test_the_weightiest_window_decides_the_reason(toy: ToyFactory) -> None:
         ({"method": "as2d-without-budget", "resync": True}, "has no resync"),
         ({"language": "klingon"}, "has no language 'klingon'"),
         ({"task": "summarise"}, "no task 'summarise'"),
+        ({"question": 5}, "question is 5; give text"),
+        ({"task": "translate", "to": 5}, "to is 5; give text"),
+        ({"context": None}, "context is None; give text"),
     ],
 )
 def test_options_that_cannot_be_are_refused_before_anything_is_done(

@@ -86,7 +86,7 @@ def command(
     options = OptionFields(method=method, language=language, context=context, task=task, budget=budget)
     saying = Saying(output_format, None, quiet, verbose)
     with source.arriving() as arriving, open_session(models, saying, options) as session:
-        live = LiveText(session, **options)
+        live = session.live(**options)
         if not quiet:
             _say_warnings(live.warnings)
         return _write_down(live, arriving, block, output_format, quiet=quiet)

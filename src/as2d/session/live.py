@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from as2d.audio import AudioInput, Window, open_audio
 from as2d.audio.blocks import Samples
 from as2d.audio.live import LiveInput, LiveWindows
-from as2d.configuration.selection import Selector
 from as2d.errors import CancelledError, ClosedError, InputError
 from as2d.models.contract import AudioModel, prefix_of
 from as2d.records import SAMPLE_RATE, Instruction, Options, Result
 from as2d.runtime.pair import PreparedWindow
 from as2d.session.answer import make_result
+from as2d.session.desk import Desk
 from as2d.session.options import OptionFields
 from as2d.session.preparing import Drafting, Preparer, Ready, Span, spans_of, storable
 from as2d.session.request import Request, wait_for
@@ -38,13 +38,6 @@ from as2d.session.view import Asked, LiveView, view_of
 from as2d.session.worker import Worker
 
 _log = getLogger(__name__)
-
-
-class Desk(NamedTuple):
-    """Who computes for a recording, and with what."""
-
-    selector: Selector
-    worker: Worker
 
 
 class Limits(NamedTuple):

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,10 @@ from as2d.audio.closing import ClosingWindows
 from as2d.errors import InputError
 from as2d.records import SAMPLE_RATE, FinishReason, Options, Result, SourceStats, Stats, UsedMethod
 from as2d.runtime.pair import SpeechWindow
+from as2d.session.desk import Desk
 from as2d.session.options import OptionFields
 from as2d.session.request import Request, wait_for
 from as2d.session.transcription import Plan, check_options, decode_windows, make_plan, result_of
-
-if TYPE_CHECKING:  # a session makes live texts
-    from as2d.session.session import Session
 
 Float32 = NDArray[np.float32]
 
@@ -51,7 +49,7 @@ class LiveEvent:
 
 
 class LiveText:
-    """Turns audio that arrives into text, on a session's worker, in turn with the session's requests.
+    """Made by `Session.live`: turns audio that arrives into text, on the session's worker, in turn with its requests.
 
     Windows close as `audio.closing` says. Each block that is pushed has the open window decoded once, and each window
     once more when it closes: whatever the length of the audio, the work for a block is bounded. What was said of the
@@ -59,16 +57,14 @@ class LiveText:
     thread at a time.
     """
 
-    def __init__(
-        self, session: "Session", *, max_window_s: float = 15.0, **options: Unpack[OptionFields]
-    ) -> None:
+    def __init__(self, desk: Desk, *, max_window_s: float = 15.0, **options: Unpack[OptionFields]) -> None:
         """Windows are at most `max_window_s` long (5 to 30); the options are the fields of `Options`.
 
         Selects who drafts, as a request would, which may take a while the first time on a machine. Raises InputError
         and what a request of these options raises.
         """
         self._windows = ClosingWindows(round(max_window_s * SAMPLE_RATE))
-        self._selector, self._worker = session._selector, session._worker
+        self._selector, self._worker = desk
         chosen = Options(**options)
         check_options(self._selector, chosen)
         self._plan = self._made(chosen)

@@ -70,7 +70,7 @@ def run_live(
     has a pace of its own). Raises InputError, and what decoding raises; what the source raises, and InputError for what
     is no block of samples, once all before it is out.
     """
-    live = LiveText(session, max_window_s=max_window_s, **options)
+    live = session.live(max_window_s=max_window_s, **options)
     return follow(live, Arrivals(source if speed is None else paced(source, speed)), block_s)
 
 

@@ -15,7 +15,8 @@ from as2d.models.contract import AudioModel
 from as2d.models.load import Device, Engine, Precision, load_target
 from as2d.records import SAMPLE_RATE, Event, Options, Result
 from as2d.runtime.cores import available_cores
-from as2d.session.live import Desk, Limits, LiveRecording, new_recording, open_saved
+from as2d.session.desk import Desk
+from as2d.session.live import Limits, LiveRecording, new_recording, open_saved
 from as2d.session.live_text import LiveText
 from as2d.session.options import OptionFields
 from as2d.session.recording import PreparedRecording, Recording, prepare_recording
@@ -65,6 +66,7 @@ class Session:
         self._selector = Selector(target, drafters, cores, deployed)
         self._pair = self._selector.pair
         self._worker = Worker()
+        self._desk = Desk(self._selector, self._worker)
         self._live: WeakSet[LiveRecording] = WeakSet()
 
     @property
@@ -154,8 +156,7 @@ class Session:
         Raises InputError, UnsupportedError or ClosedError.
         """
         instruction = check_options(self._selector, Options(language=language, context=context))
-        desk = Desk(self._selector, self._worker)
-        return self._followed(new_recording(desk, instruction, Limits(memory, keep_s), sample_rate))
+        return self._followed(new_recording(self._desk, instruction, Limits(memory, keep_s), sample_rate))
 
     def open_recording(
         self, folder: str | PathLike[str], *, memory: int = 1 << 30, keep_s: float = 3600.0
@@ -165,8 +166,7 @@ class Session:
         Raises InputError for what is damaged or of another model or version, UnsupportedError for a model whose
         prepared audio cannot be saved, or ClosedError.
         """
-        desk = Desk(self._selector, self._worker)
-        return self._followed(open_saved(desk, folder, Limits(memory, keep_s)))
+        return self._followed(open_saved(self._desk, folder, Limits(memory, keep_s)))
 
     def _recording(self, audio: AudioInput) -> Recording:
         """The audio in windows as long as the target takes at once."""
@@ -180,7 +180,7 @@ class Session:
 
     def live(self, *, max_window_s: float = 15.0, **options: Unpack[OptionFields]) -> LiveText:
         """Text of audio while it arrives: stable for closed windows, tentative for the open one. See `LiveText`."""
-        return LiveText(self, max_window_s=max_window_s, **options)
+        return LiveText(self._desk, max_window_s=max_window_s, **options)
 
     def run(self, work: Callable[[], T], lane: Hashable | None = None) -> Request[T]:
         """Queue any work for the thread that answers requests. Lanes take turns; None is the session's own.

@@ -52,6 +52,9 @@ def _check_task(options: Options) -> None:
     """InputError for a task that there is not, and for what does not go with the task."""
     if options.task not in get_args(Task):
         raise InputError(f"there is no task {options.task!r}; use {', '.join(get_args(Task))}")
+    for name, value in (("to", options.to), ("question", options.question), ("context", options.context)):
+        if not isinstance(value, str) and (value is not None or name == "context"):
+            raise InputError(f"{name} is {value!r}; give text")
     if (options.task == "ask") != bool(options.question and options.question.strip()):
         raise InputError("the task ask needs a question, and a question the task ask; give both or neither")
     if options.to is not None and options.task != "translate":
