@@ -59,7 +59,8 @@ def test_the_text_and_nothing_else_is_on_stdout(run: Run, jfk: Path) -> None:
 
 
 def test_drafting_is_part_of_the_summary(run: Run, jfk: Path) -> None:
-    match = SUMMARY.fullmatch(run("transcribe", jfk, "--method", "as2d").err.rstrip("\n"))
+    [line] = run("transcribe", jfk, "--method", "as2d").lines
+    match = SUMMARY.fullmatch(line)
     assert match
     assert match["method"] == "as2d"
     assert match["drafters"] in ("self", "whisper-tiny.en")
