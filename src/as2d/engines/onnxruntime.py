@@ -55,13 +55,16 @@ class Graph:
     def run(
         self, threads: int, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
     ) -> None:
-        """Compute all outputs of one call into the given C-contiguous arrays."""
+        """Compute all outputs of one call into the given C-contiguous arrays.
+
+        The memory between the layers is given back afterwards: kept, it would be that of the most calls at a time.
+        """
         binding = self.bind(threads)
         for name, array in inputs.items():
             binding.input(name, array)
         for name, array in outputs.items():
             binding.output(name, array)
-        binding.run()
+        binding.run(_giving_back())
 
     def bind(self, threads: int) -> "Binding":
         """A binding of caller-owned arrays to the session on that many cores."""
@@ -97,9 +100,15 @@ class Binding:
         self._io.bind_input(past, "cpu", 0, np.float32, (length, *row_shape), address)
         self._io.bind_output(new, "cpu", 0, np.float32, (count, *row_shape), behind)
 
-    def run(self) -> None:
+    def run(self, options: ort.RunOptions | None = None) -> None:
         """Compute the outputs from the inputs; other threads run meanwhile."""
-        self._session.run_with_iobinding(self._io)
+        self._session.run_with_iobinding(self._io, options)
+
+
+def _giving_back() -> ort.RunOptions:
+    options = ort.RunOptions()
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    return options
 
 
 def cpu_fingerprint() -> dict[Literal["engine", "cpu"], str]:
