@@ -81,3 +81,4 @@ class Worker:
     def _work(self) -> None:
         while (job := self._queue.take()) is not None:
             job()
+            del job  # while it waits for the next one, it would keep the audio of this one
