@@ -4,6 +4,7 @@
   * InputError (ValueError): the caller's input or option
     * AudioError: audio that cannot be opened or decoded
     * UnsupportedError: an option that this model does not have
+    * NoMemoryError (MemoryError): a model that does not fit into free memory
   * ModelError
     * ModelNotFoundError (LookupError): no such name, folder or installed package
       * MissingExtraError (ImportError): an optional dependency that is not installed
@@ -30,6 +31,10 @@ class AudioError(InputError):
 
 class UnsupportedError(InputError):
     """The model does not have the language, task or option asked for."""
+
+
+class NoMemoryError(InputError, MemoryError):
+    """The model does not fit into free memory."""
 
 
 class ModelError(As2dError):

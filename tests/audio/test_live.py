@@ -136,3 +136,10 @@ def test_no_samples_are_no_samples() -> None:
     live = LiveInput(8_000)
     assert live.convert(np.zeros(0, np.float32)).size == 0
     assert live.convert(np.zeros((0, 2), np.int16)).size == live.flush().size == 0
+
+
+def test_no_samples_are_no_other_channel_count() -> None:
+    live = LiveInput(SAMPLE_RATE)
+    live.convert(GOOD)
+    assert live.convert(np.zeros(0, np.float32)).size == 0
+    assert live.convert(GOOD).tolist() == [0.5] * 10

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -163,6 +164,40 @@ def test_an_interrupt_ends_the_audio_and_all_text_comes_out(pcm: bytes) -> None:
     assert "stable texts 1" in err
     assert "Traceback" not in err
     assert "Fatal" not in err
+
+
+def interrupt_once_all_is_heard() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "as2d-arrivals":
+            thread.join()
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_an_interrupt_while_models_load_gives_out_what_was_heard(
+    live: Run, pcm: bytes, heard: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = vars(answering)["Session"]
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        interrupt_once_all_is_heard()
+        return load(*arguments, **options)
+
+    monkeypatch.setattr(answering, "Session", interrupted)
+    outcome = live(stdin=pcm if heard else b"")
+    assert outcome.status == 130
+    assert outcome.out == (f"{TEXT}\n" * 2 if heard else "")
+    assert ("stable texts 2" in outcome.err) is heard
+
+
+def test_a_second_interrupt_ends_at_once(live: Run, pcm: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        interrupt_once_all_is_heard()
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(answering, "Session", interrupted)
+    outcome = live(stdin=pcm)
+    assert (outcome.status, outcome.out, outcome.err) == (130, "", "")
 
 
 def test_a_terminal_shows_tentative_text_dimmed_and_replaces_it(jfk: Path) -> None:

@@ -17,7 +17,7 @@ def test_each_overhead_takes_time_and_little_of_it(toy: ToyFactory) -> None:
     decoder = model.open(model.prepare(np.zeros(1, np.float32), 1), Instruction("transcribe", "en"), 1)
     decoder.forward([1, 2, 3])
     found = overheads.measure_overheads(decoder, 50_000)
-    assert set(found) == set(overheads.OVERHEADS)
+    assert set(found) == {"publish", "round", "realign", "truncate"}
     assert all(0 < timing.ms < 10 and timing.repetitions == 15 for timing in found.values())
     assert decoder.length == 3
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from tests.replay import reproduce
 
 from as2d.drafting.buffer import CandidateBuffer
 from as2d.errors import InputError
@@ -19,13 +20,12 @@ from as2d.models.recognisers.load import load_recogniser
 from as2d.models.whisper.drafter import load_whisper_self_drafter
 from as2d.models.whisper.model import WhisperModel
 from as2d.records import SAMPLE_RATE, Commit, Instruction, UsedMethod
-from as2d.replay import native, reproduce
+from as2d.replay import native
 from as2d.replay.configuration import Configuration
 from as2d.replay.loop import Answering, KnownTarget, native_loop
 from as2d.replay.models import Heard, Models
 from as2d.replay.native import NativeRun, run_native
 from as2d.replay.record import record
-from as2d.replay.reproduce import rounds_of
 from as2d.replay.simulator import Simulator
 from as2d.replay.timed import Drafter
 from as2d.replay.trace import WindowTrace
@@ -194,7 +194,7 @@ def cursors(monkeypatch: pytest.MonkeyPatch) -> Cursors:
 def check_reproduced(run: NativeRun, answering: Answering, cursors: Cursors) -> None:
     known = list(cursors)
     cursors.clear()
-    replayed, rounds = reproduce.reproduce(run, answering), rounds_of(run)
+    replayed, rounds = reproduce.reproduce(run, answering), reproduce.rounds_of(run)
     assert [each.commit for each in replayed] == [each.commit for each in rounds]
     assert [each.verified for each in replayed][1:] == [each.verified for each in rounds][1:]
     assert replayed[0].verified[1:] == rounds[0].verified[1:]  # the first root is not known

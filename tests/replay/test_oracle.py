@@ -34,7 +34,6 @@ def test_the_best_of_each_window() -> None:
     assert seen.tps == pytest.approx(1000 * 40 / 250)
     assert [one for one, _ in seen.fixed] == [MANY, ALONE, FEW]
     assert seen.fixed[0][1] == pytest.approx(1000 * 40 / 310)
-    assert seen.share_of(MANY) == pytest.approx(250 / 310)
 
 
 def test_another_clock_may_choose_otherwise() -> None:
@@ -56,8 +55,6 @@ def test_of_equals_the_first_is_chosen() -> None:
 def test_what_an_oracle_cannot_tell() -> None:
     with pytest.raises(InputError, match="simulate some"):
         hindsight({ALONE: []})
-    with pytest.raises(InputError, match="simulate it too"):
-        hindsight(SCORES).share_of(Configuration(2, ("self",), 5))
 
 
 def test_the_table_of_standings() -> None:

@@ -27,7 +27,6 @@ def test_a_drafter_is_loaded_when_it_is_first_needed(target: AudioModel, toy: To
         return toy("hi")
 
     pair = Pair(target, load, 2)
-    assert pair.has_drafter
     assert not loaded
     assert pair.sources is pair.sources
     assert len(loaded) == 1
@@ -35,7 +34,6 @@ def test_a_drafter_is_loaded_when_it_is_first_needed(target: AudioModel, toy: To
 
 def test_a_pair_may_have_no_drafter(target: AudioModel) -> None:
     pair = Pair(target, None, 2)
-    assert not pair.has_drafter
     assert pair.sources == ()
     assert pair.prepare(WINDOW, Instruction(language="en"), any_language=True).sources == ()
 

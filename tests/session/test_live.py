@@ -203,7 +203,7 @@ def test_the_background_makes_way_and_goes_on_later(toy: ToyFactory, speech: Flo
     with Session(listener, None, threads=1) as session, session.listen() as recording:
         session.run(lambda: gate.wait(SOON))
         recording.feed(speech)
-        with recording._changed:
+        with recording._background._changed:
             gate.set()
             sleep(0.05)  # the background has begun, and waits for the lock
             request = session.run(lambda: len(listener.encoded))

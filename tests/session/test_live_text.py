@@ -170,6 +170,8 @@ def test_what_is_no_block_is_refused_and_changes_nothing(
 def test_bad_options_are_refused_at_once(session: Session) -> None:
     with pytest.raises(InputError, match="use 5 to 30"):
         session.live(max_window_s=60)
+    with pytest.raises(InputError, match="nan; give seconds, 5 to 30"):
+        session.live(max_window_s=float("nan"))
     with pytest.raises(UnsupportedError):
         session.live(language="de")
     with pytest.raises(InputError, match="needs a drafter"):

@@ -22,7 +22,7 @@ from as2d.errors import (
     UnsupportedError,
 )
 from as2d.models.contract import AudioModel
-from as2d.records import METHODS, SAMPLE_RATE, Instruction, UsedMethod
+from as2d.records import METHODS, SAMPLE_RATE, Event, Instruction, UsedMethod
 from as2d.runtime.pair import SpeechWindow
 from as2d.session import PreparedRecording, Session
 
@@ -93,6 +93,19 @@ def test_half_a_character_is_never_shown(toy: ToyFactory) -> None:
         events = list(request.events())
     assert "".join(event.text for event in events) == request.result().text == text
     assert "\ufffd" not in "".join(event.text for event in events)
+
+
+def test_who_watches_again_sees_only_the_end(toy: ToyFactory) -> None:
+    target = toy(TEXT)
+    with Session(target, None, threads=1) as session:
+        request = session.submit(recording(target))
+        assert list(request.events())
+        again: list[Event] = []
+        watcher = threading.Thread(target=lambda: again.extend(request.events()), daemon=True)
+        watcher.start()
+        watcher.join(SOON)
+        assert not watcher.is_alive()
+        assert again == []
 
 
 def test_an_answer_cut_within_a_character_is_marked_as_its_text(toy: ToyFactory) -> None:

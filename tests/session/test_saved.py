@@ -6,12 +6,14 @@ import os
 import resource
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
 
 from as2d.audio import open_audio
 from as2d.errors import ClosedError, InputError, SaveError, UnsupportedError
@@ -195,6 +197,26 @@ def changed(**values: Any) -> Callable[[Path], object]:
     return change
 
 
+def in_window(field: int, value: Any) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        path = folder / "recording.json"
+        values = json.loads(path.read_text())
+        values["windows"][0][field] = value
+        path.write_text(json.dumps(values))
+
+    return change
+
+
+def in_tensor(name: str, change: Callable[[Floats], Floats]) -> Callable[[Path], object]:
+    def rewrite(folder: Path) -> None:
+        path = folder / "audio.safetensors"
+        tensors = load_file(path)
+        save_file(tensors | {name: np.ascontiguousarray(change(tensors[name]))}, path)
+        changed(sha256=sha256(path.read_bytes()).hexdigest())(folder)
+
+    return rewrite
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -212,6 +234,17 @@ def changed(**values: Any) -> Callable[[Path], object]:
         (changed(windows=[[0, 5, False, False, None], [6, 9, False, False, None]]), "do not follow"),
         (changed(windows=[[0, 5, False, False, None], [5, 9, True, False, None]]), "is damaged"),
         (changed(extra=1), "malformed"),
+        (changed(samples=5), "it ends at sample .*, not at 5"),
+        (changed(finished=True), "it ends at sample"),
+        (in_window(0, "0"), "malformed: start is '0'"),
+        (in_window(2, None), "malformed: speech is None"),
+        (in_window(4, []), r"malformed: language is \[\]"),
+        (in_tensor("open.h", lambda array: array[0]), "h has shape"),
+        (in_tensor("open.samples", lambda array: array[:-1]), "do not fit together"),
+        (in_tensor("open.probability", lambda array: array[:-1]), "do not fit together"),
+        (in_tensor("open.pending", lambda array: array[:-1]), "it ends at sample"),
+        (in_tensor("open.pending", lambda array: array[None]), "do not fit together"),
+        (in_tensor("open.position", lambda array: array + 512), "do not follow"),
         (lambda folder: (folder / "audio.safetensors").unlink(), "is damaged"),
         (lambda folder: os.truncate(folder / "audio.safetensors", 5000), "digest"),
         (lambda folder: (folder / "audio.safetensors").write_bytes(b""), "digest"),

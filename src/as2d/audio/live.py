@@ -46,12 +46,12 @@ class LiveInput:
                 f"the sample rate changed from {self.rate} to {rate!r}; resample, or begin another recording"
             )
         frames = _frames(samples)
+        if len(frames) == 0:
+            return np.zeros(0, np.float32)
         if self._channels not in (None, frames.shape[1]):
             raise InputError(
                 f"there were {self._channels} channels and now are {frames.shape[1]}; begin another recording"
             )
-        if len(frames) == 0:
-            return np.zeros(0, np.float32)
         mixed = mono(frames.T)
         if not np.isfinite(mixed).all():
             raise InputError("the samples hold NaN or infinite values; replace them by numbers")
@@ -97,6 +97,17 @@ class LiveWindows:
         self._detector = _Detector()
         self._pending: Samples = np.zeros(0, np.float32)
 
+    @property
+    def start(self) -> int:
+        """The first sample that is in no complete window."""
+        return self._cutter.rest.silent_from
+
+    @property
+    def end(self) -> int:
+        """How many samples have been fed."""
+        rest = self._cutter.rest
+        return rest.start + len(rest.samples) + len(self._pending)
+
     def feed(self, samples: Samples) -> list[Window]:
         """The windows that these samples, mono at 16 kHz, complete."""
         self._pending = np.concatenate([self._pending, samples])
@@ -138,11 +149,15 @@ class LiveWindows:
     ) -> "LiveWindows":
         """One that goes on where another was packed. Raises KeyError or ValueError for other arrays."""
         silent_from, start = (int(position) for position in arrays["position"])
+        detected = Detected(_floats(arrays["samples"]), _floats(arrays["probability"]))
+        pending = _floats(arrays["pending"])
+        if detected.samples.shape != (detected.probability.size * CHUNK,) or pending.ndim != 1:
+            raise ValueError("the open samples do not fit together")
         rest = Rest(start, silent_from)
-        rest.add(Detected(_floats(arrays["samples"]), _floats(arrays["probability"])))
+        rest.add(detected)
         live = cls(max_samples)
         live._cutter = Cutter(max_samples, rest)
-        live._pending = _floats(arrays["pending"])
+        live._pending = pending
         live._detector.unpack(arrays)
         return live
 
@@ -154,6 +169,9 @@ class _Detector(SpeechDetector):
         return {"context": self._context, "h": self._h, "c": self._c}
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        for name, before in self.pack().items():
+            if arrays[name].shape != before.shape:
+                raise ValueError(f"{name} has shape {arrays[name].shape}")
         self._context = _floats(arrays["context"])
         self._h, self._c = _floats(arrays["h"]), _floats(arrays["c"])
 

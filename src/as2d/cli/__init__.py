@@ -22,7 +22,8 @@ _BAD = 2
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+# Markdown: typer's other modes break lines where the docstring does, and take [default: 7] for a style.
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="markdown")
 app.add_typer(models.app, name="models")
 app.add_typer(bench.app, name="bench")
 app.add_typer(profile.app, name="profile")

@@ -39,8 +39,8 @@ _PROBED_CLIPS, _PROBED_WINDOWS = 240, 2
 app = typer.Typer(
     cls=DefaultGroup,
     no_args_is_help=True,
-    subcommand_metavar="CORPUS --out DIR [OPTIONS] | plot DIR | independence CORPUS --out DIR [OPTIONS]",
-    help="Compare methods on a corpus: `as2d bench CORPUS --out DIR`, which is `as2d bench run`.",
+    subcommand_metavar="CORPUS --out DIR | COMMAND [ARGS]...",
+    help="Compare methods on a corpus: `as2d bench CORPUS --out DIR`. Its options: `as2d bench run --help`.",
 )
 
 _Out = Annotated[
@@ -72,11 +72,9 @@ _DrafterCores = Annotated[
     ),
 ]
 _Repetitions = Annotated[int, typer.Option(min=1, help="How often each contender decodes a window.")]
-_Model = Annotated[str, typer.Option(help="A name from `as2d models list`, or a model folder.")]
 _Peers = Annotated[bool, typer.Option("--peers", help="Other projects' decoders too (extra peers).")]
 _Task = Annotated[Task, typer.Option(help="What to ask of the models: ask puts the corpus' own questions.")]
 _To = Annotated[str | None, typer.Option(metavar="LANG", help="Language of translations (en).")]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 _Pairs = Annotated[int, typer.Option(min=1, help="Pairs of blocks for each drafter.")]
 _Block = Annotated[int, typer.Option(min=1, help="Candidates a block.")]
 _Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The --out folder of a bench.")]
@@ -102,10 +100,10 @@ def run(
     cores: _Cores = None,
     drafter_cores: _DrafterCores = None,
     repetitions: _Repetitions = 3,
-    model: _Model = DEFAULT_MODEL,
+    model: o.Model = DEFAULT_MODEL,
     precision: o.Precision = "auto",
     peers: _Peers = False,
-    quiet: _Quiet = False,
+    quiet: o.Quiet = False,
 ) -> int:
     """Run methods, drafters, budgets and core splits on the same prepared audio: the report on stdout.
 
@@ -138,7 +136,7 @@ def run(
 
 
 @app.command()
-def plot(folder: _Folder, *, quiet: _Quiet = False) -> int:
+def plot(folder: _Folder, *, quiet: o.Quiet = False) -> int:
     """Draw the plots of a bench again, and write its summary and report: the report on stdout."""
     typer.echo(write_results(folder, _ignore if quiet else say), nl=False)
     return 0
@@ -156,9 +154,9 @@ def independence(
     languages: Languages = None,
     seed: Seed = 0,
     drafters: _Drafters = None,
-    model: _Model = DEFAULT_MODEL,
+    model: o.Model = DEFAULT_MODEL,
     precision: o.Precision = "auto",
-    quiet: _Quiet = False,
+    quiet: o.Quiet = False,
 ) -> int:
     """Probe whether drafters need the transcript so far: the table on stdout, all pairs in DIR/independence.json."""
     inform = _ignore if quiet else say

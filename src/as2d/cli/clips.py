@@ -21,4 +21,4 @@ Kinds = Annotated[
 Languages = Annotated[
     str | None, typer.Option(metavar="A,B", help="Languages (en,de). Without: all that the model has.")
 ]
-Seed = Annotated[int, typer.Option(help="Which clips a limit draws, and the order of clips.")]
+Seed = Annotated[int, typer.Option(help="Which clips are drawn, and their order.")]

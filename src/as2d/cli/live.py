@@ -77,7 +77,8 @@ def command(
     """Write down speech while it arrives: raw samples on stdin, or a file in real time.
 
     The text of a window of up to 15 s is stable once the window has closed, at a pause if there is one. Until then it
-    is tentative: dimmed on a terminal, not shown in a pipe. Ctrl-C ends the audio, and all text comes out.
+    is tentative: dimmed on a terminal, not shown in a pipe. Ctrl-C ends the audio, and all text comes out; a second one
+    ends at once.
     """
     if quiet and verbose:
         raise InputError("--quiet and --verbose contradict each other; give one of them")
@@ -85,11 +86,16 @@ def command(
     models = Models(model, drafter, threads, precision, engine, device, configuration)
     options = OptionFields(method=method, language=language, context=context, task=task, budget=budget)
     saying = Saying(output_format, None, quiet, verbose)
-    with source.arriving() as arriving, open_session(models, saying, options) as session:
+    with (
+        source.arriving() as arriving,
+        _until_interrupted(arriving.arrivals) as interrupted,
+        open_session(models, saying, options) as session,
+    ):
         live = session.live(**options)
         if not quiet:
             _say_warnings(live.warnings)
-        return _write_down(live, arriving, block, output_format, quiet=quiet)
+        _write_down(live, arriving, block, output_format, quiet=quiet)
+        return _INTERRUPTED if interrupted.is_set() else 0
 
 
 @dataclass(frozen=True)
@@ -157,11 +163,10 @@ def _standard_input() -> BinaryIO | RawIOBase:
 
 def _write_down(
     live: LiveText, arriving: _Arriving, block_s: float, output_format: LiveFormat, *, quiet: bool
-) -> int:
-    """Show all texts, then say how it went; the exit status."""
+) -> None:
+    """Show all texts, then say how it went."""
     summary = LiveSummary()
     with (
-        _until_interrupted(arriving.arrivals) as interrupted,
         StandardOutput("").open(_STDIN) as sink,
         screen_for(output_format, sink.write) as screen,
     ):
@@ -172,16 +177,17 @@ def _write_down(
     if not quiet:
         _say_warnings([*arriving.warnings, *summary.notices])
         say(summary.line)
-    return _INTERRUPTED if interrupted.is_set() else 0
 
 
 @contextmanager
 def _until_interrupted(arrivals: Arrivals) -> Iterator[Flag]:
-    """The first interrupt ends the audio, and is noted; a second one ends everything, as usual."""
+    """The first interrupt ends the audio, and is noted; a second one, or one before any audio, ends everything."""
     interrupted = Flag()
     before = signal.getsignal(signal.SIGINT)
 
     def end(_number: int, _frame: FrameType | None) -> None:
+        if not arrivals.given:
+            raise KeyboardInterrupt
         interrupted.set()
         arrivals.stop()
         signal.signal(signal.SIGINT, before)

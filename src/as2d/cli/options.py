@@ -1,4 +1,4 @@
-"""The options that the commands which answer share."""
+"""The options that several commands share."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,7 +8,7 @@ import typer
 from as2d.cli.formats import Format
 from as2d.errors import InputError
 from as2d.models import load
-from as2d.records import Method
+from as2d.records import Method, SpeechTask
 
 Files = Annotated[list[str], typer.Argument(metavar="AUDIO...", help="Files with sound; - is stdin.")]
 Model = Annotated[
@@ -18,8 +18,8 @@ Drafter = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="The same, self, pocketsphinx, onnx-asr:NAME, sherpa-onnx:FOLDER, auto (the best one) or none. May be "
-        "repeated: they draft together.  [default: auto]",
+        help="A model, as for --model; self, pocketsphinx, onnx-asr:NAME or sherpa-onnx:FOLDER; auto (the best one) or "
+        "none. May be repeated: they draft together. Without: auto.",
     ),
 ]
 MethodName = Annotated[
@@ -32,7 +32,9 @@ MethodName = Annotated[
 ]
 Budget = Annotated[
     int | None,
-    typer.Option(help="Most drafted tokens a round, 0 to 24; speculative decoding with K = budget + 1."),
+    typer.Option(
+        help="Most drafted tokens a round, 0 to 24; speculative decoding with K = budget + 1. Without: 7, or as tuned."
+    ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
 Language = Annotated[str | None, typer.Option(help="The language spoken (en, french). Without: detected.")]
@@ -54,7 +56,10 @@ Configuration = Annotated[
     ),
 ]
 Batch = Annotated[
-    str, typer.Option(metavar="word|N", help="Publish drafts word by word, or N tokens at once.")
+    str,
+    typer.Option(
+        metavar="word|N", help="Publish drafts word by word, unless tuned otherwise, or N tokens at once."
+    ),
 ]
 Resync = Annotated[
     bool, typer.Option("--resync", help="as2d: let drafters that are lost go on from the committed text.")
@@ -66,6 +71,12 @@ OutputDir = Annotated[Path | None, typer.Option(help="Write one file each there,
 Offline = Annotated[
     bool,
     typer.Option("--offline", help="Never use the network. Always so: only `as2d models pull` uses it."),
+]
+SpokenTask = Annotated[
+    SpeechTask, typer.Option("--task", help="translate: to the model's first language, mostly English.")
+]
+ProfileFile = Annotated[
+    Path, typer.Option("--profile", metavar="FILE", help="What `as2d profile` wrote, on whatever machine.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="More about each file on stderr.")]

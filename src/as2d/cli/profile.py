@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from as2d.audio import open_audio
 from as2d.cli import options as o
 from as2d.cli.groups import DEFAULT, DefaultGroup
-from as2d.cli.profile_picture import draw
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.errors import InputError
+from as2d.evaluation.plots.profile import draw_profile
 from as2d.models.load import usual_drafters
 from as2d.profiling.bench import Bench
 from as2d.profiling.machine import Wanted, profile_machine
@@ -33,20 +33,18 @@ _SECONDS = {"encode": 2.5, "open": 0.2, "forward": 0.12}
 
 app = typer.Typer(
     cls=DefaultGroup,
-    subcommand_metavar="[OPTIONS] | show FILE [--png FILE]",
-    help="Measure this machine: `as2d profile`, which is `as2d profile run`.",
+    subcommand_metavar="| show FILE [--png FILE]",
+    help="Measure this machine: `as2d profile`. Its options: `as2d profile run --help`.",
 )
 
-_Model = Annotated[str, typer.Option(help="A name from `as2d models list`, or a model folder.")]
 _Drafter = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME", help="The same, self, or none. May be repeated.  [default: those that come with as2d]"
+        metavar="NAME",
+        help="A model, as for --model; self, or none. May be repeated. Without: those that come with as2d.",
     ),
 ]
-_Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
 _Out = Annotated[Path, typer.Option(help="The file to write. What was interrupted goes on where it was.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="What `as2d profile` wrote.")]
 _Png = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it too (extra bench).")]
 
@@ -54,12 +52,12 @@ _Png = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it too (ex
 @app.command(DEFAULT)
 def run(
     *,
-    model: _Model = DEFAULT_MODEL,
+    model: o.Model = DEFAULT_MODEL,
     drafter: _Drafter = None,
-    threads: _Threads = None,
+    threads: o.Threads = None,
     out: _Out = Path("profile.json"),
     precision: o.Precision = "auto",
-    quiet: _Quiet = False,
+    quiet: o.Quiet = False,
 ) -> int:
     """Time every call of the target and of each drafter, alone and beside the other: the table on stdout.
 
@@ -82,7 +80,7 @@ def show(file: _File, *, png: _Png = None) -> int:
     """Show a profile, of whatever machine: tables on stdout, and a picture if asked for."""
     profile = load_profile(file)
     if png is not None:
-        draw(profile, png)
+        draw_profile(profile, png)
     typer.echo(to_text(profile), nl=False)
     return 0
 

@@ -21,7 +21,7 @@ from as2d.profiling.costs import Costs as ProfileCosts
 from as2d.profiling.plan import splits
 from as2d.profiling.profile import Profile, load_profile
 from as2d.profiling.subjects import load_subjects
-from as2d.records import SpeechTask, Task, UsedMethod
+from as2d.records import Task, UsedMethod
 from as2d.replay import trace_file
 from as2d.replay.check import Observed, agreements, observe
 from as2d.replay.configuration import REPLAYED, Configuration
@@ -47,19 +47,13 @@ app = typer.Typer(
 )
 
 _Out = Annotated[Path, typer.Option(help="The file of traces; one that is there is continued.")]
-_Model = Annotated[str, typer.Option(help="A name from `as2d models list`, or a model folder.")]
 _Drafter = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="The same, or self. May be repeated: each by itself.  [default: those that come with as2d]",
+        help="A model, as for --model, or self. May be repeated: each by itself. Without: those that come with as2d.",
     ),
 ]
-_Threads = Annotated[int | None, typer.Option(help="Cores to use. Without: all that the process may use.")]
-_TaskOption = Annotated[
-    SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")
-]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 
 
 @app.command()
@@ -71,12 +65,12 @@ def record(
     kinds: Kinds = None,
     languages: Languages = None,
     seed: Seed = 0,
-    model: _Model = DEFAULT_MODEL,
+    model: o.Model = DEFAULT_MODEL,
     drafter: _Drafter = None,
-    threads: _Threads = None,
+    threads: o.Threads = None,
     precision: o.Precision = "auto",
-    task: _TaskOption = "transcribe",
-    quiet: _Quiet = False,
+    task: o.SpokenTask = "transcribe",
+    quiet: o.Quiet = False,
 ) -> int:
     """Record what the target says of each window of a corpus, and what each drafter writes of it by itself.
 
@@ -95,17 +89,14 @@ def record(
 
 
 _Files = Annotated[list[Path], typer.Argument(metavar="TRACES...", help="What `as2d replay record` wrote.")]
-_Profile = Annotated[
-    Path, typer.Option("--profile", metavar="FILE", help="What `as2d profile` wrote, on whatever machine.")
-]
 _Traced = Annotated[
     list[str] | None,
     typer.Option(
-        "--drafter", metavar="NAME", help="May be repeated: each by itself. Without: all of the traces."
+        "--drafter", metavar="NAME", help="One of the traces. May be repeated: each by itself. Without: all."
     ),
 ]
 _Budgets = Annotated[
-    str | None, typer.Option("--budget", metavar="N,M", help="Most candidates a round.  [default: 0 to 24]")
+    str | None, typer.Option("--budget", metavar="N,M", help="Most candidates a round. Without: 0 to 24.")
 ]
 _Batches = Annotated[
     str, typer.Option("--batch", metavar="word,N", help="Tokens published together: each word, or N.")
@@ -121,7 +112,7 @@ _Contention = Annotated[
     typer.Option(
         min=0.0,
         help="Scales what target and drafter lose by computing at once: 0 nothing, 1 as measured. Several: what is "
-        "selected under each.",
+        "selected under each. Without: 1.",
     ),
 ]
 _Objective = Annotated[
@@ -134,7 +125,7 @@ _Objective = Annotated[
 def simulate(
     traces: _Files,
     *,
-    profile: _Profile,
+    profile: o.ProfileFile,
     drafter: _Traced = None,
     budget: _Budgets = None,
     batch: _Batches = "word",
@@ -185,11 +176,11 @@ def check(
     kinds: Kinds = None,
     languages: Languages = None,
     seed: Seed = 0,
-    model: _Model = DEFAULT_MODEL,
+    model: o.Model = DEFAULT_MODEL,
     drafter: _Drafter = None,
-    threads: _Threads = None,
+    threads: o.Threads = None,
     precision: o.Precision = "auto",
-    quiet: _Quiet = False,
+    quiet: o.Quiet = False,
 ) -> int:
     """Run windows natively and replay them with costs from other windows: errors of tokens/s, beside native noise.
 

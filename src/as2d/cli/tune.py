@@ -15,7 +15,6 @@ from as2d.cli.clips import CorpusFolder, Kinds, Languages, Limit, Seed
 from as2d.cli.lists import names
 from as2d.cli.progress import ClipsBar, can_be_seen
 from as2d.cli.report import say, saying_what_is_logged
-from as2d.cli.tune_picture import draw, require_drawing
 from as2d.configuration.catalogue import affordable, catalogue
 from as2d.configuration.drafters import drafters_for
 from as2d.configuration.explain import ablated, choices, reasons
@@ -24,6 +23,8 @@ from as2d.configuration.tune import OBJECTIVES, Progress, Rules, Tuning, grounds
 from as2d.configuration.tuned import Entry, Half, Objective
 from as2d.errors import InputError
 from as2d.evaluation.corpora import Selection, read_speech, select
+from as2d.evaluation.plots.picture import require_drawing
+from as2d.evaluation.plots.tuning import draw_tunings
 from as2d.models.load import Precision
 from as2d.profiling.check import check
 from as2d.profiling.costs import Costs
@@ -40,9 +41,6 @@ from as2d.runtime.cores import available_cores
 _FACTORS = (0.5, 2.0)
 """By which contention is scaled, to see whether the choice would be another."""
 
-_Profile = Annotated[
-    Path, typer.Option("--profile", metavar="FILE", help="What `as2d profile` wrote, on whatever machine.")
-]
 _Out = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The file to add to. Without: the one that auto uses by itself."),
@@ -55,7 +53,10 @@ _ObjectiveOption = Annotated[
     ),
 ]
 _Memory = Annotated[
-    float | None, typer.Option("--memory-limit", min=0.0, metavar="MB", help="For target and drafter.")
+    float | None,
+    typer.Option(
+        "--memory-limit", min=0.0, metavar="MB", help="Only drafters that fit in it beside the target."
+    ),
 ]
 _Latency = Annotated[
     float | None,
@@ -69,19 +70,15 @@ _Traces = Annotated[
 _HalfOption = Annotated[
     Half | None, typer.Option("--half", help="Tune on this half of the clips, and test on the other.")
 ]
-_TaskOption = Annotated[
-    SpeechTask, typer.Option("--task", help="translate: English text, whatever is spoken.")
-]
 _Explain = Annotated[
     bool, typer.Option("--explain", help="Why: more tables, and a picture beside the file (extra bench).")
 ]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but errors.")]
 
 
 def command(
     corpus: CorpusFolder,
     *,
-    profile: _Profile,
+    profile: o.ProfileFile,
     out: _Out = None,
     objective: _ObjectiveOption = None,
     memory_limit: _Memory = None,
@@ -92,10 +89,10 @@ def command(
     seed: Seed = 0,
     traces: _Traces = Path("traces.jsonl"),
     half: _HalfOption = None,
-    task: _TaskOption = "transcribe",
+    task: o.SpokenTask = "transcribe",
     precision: o.Precision = "auto",
     explain: _Explain = False,
-    quiet: _Quiet = False,
+    quiet: o.Quiet = False,
 ) -> int:
     """Choose drafter, budget, core split and batch for a machine: the choices on stdout, and in the file for auto.
 
@@ -124,7 +121,7 @@ def command(
     inform(f"written to {destination}")
     if explain:
         picture = destination.with_suffix(".png")
-        draw(tunings, picture)
+        draw_tunings(tunings, picture)
         inform(f"drawn in {picture}")
     return 0
 

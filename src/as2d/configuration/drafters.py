@@ -7,11 +7,12 @@ from os import PathLike
 from threading import Lock
 from typing import Any
 
-from as2d.configuration.memory import ABSENT, Absent, fits, free_bytes
+from as2d.configuration.memory import ABSENT, Absent, Room, if_room
 from as2d.drafting.prefix import PrefixDrafter
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary
 from as2d.models.load import SELF, Device, Engine, load_drafter, require_whisper_target, usual_drafters
+from as2d.models.memory import free_bytes, needed_bytes, weight_bytes
 from as2d.models.recognisers.contract import Recogniser
 from as2d.models.recognisers.load import load_recogniser, names_recogniser
 from as2d.models.store import Files, HubFiles, resolve
@@ -98,10 +99,12 @@ def drafters_for(
     """What the caller named; audio models by name run on that engine. InputError or ModelNotFoundError for no name."""
     wanted = _as_sequence(drafter)
     if AUTO not in wanted:
-        return Drafters(tuple(_source(one, target, engine, device) for one in wanted))
+        room = Room(free_bytes(device))
+        return Drafters(tuple(_source(one, target, engine, device, room) for one in wanted))
     if len(wanted) > 1:
         raise InputError("the drafter auto stands for the best of several; name others without it")
-    sources = tuple(_source(name, target, "auto", "cpu") for name in usual_drafters(target))
+    room = Room(free_bytes())
+    sources = tuple(_source(name, target, "auto", "cpu", room) for name in usual_drafters(target))
     return Drafters(sources, compete=True)
 
 
@@ -113,13 +116,13 @@ def _as_sequence(drafter: Drafter | Sequence[Drafter] | None) -> Sequence[Drafte
     return (drafter,)
 
 
-def _source(drafter: Drafter, target: AudioModel, engine: Engine, device: Device) -> LazySource:
+def _source(drafter: Drafter, target: AudioModel, engine: Engine, device: Device, room: Room) -> LazySource:
     if drafter == SELF:
         return _self(target)
     if isinstance(drafter, str) and names_recogniser(drafter):
         return LazySource(drafter, drafter, partial(load_recogniser, drafter), encodes=False, writes_on=False)
     if isinstance(drafter, str | PathLike):
-        return _named(drafter, target, engine, device)
+        return _named(drafter, target, engine, device, room)
     identity = getattr(drafter, "identity", drafter.name)
     is_model = hasattr(drafter, "prepare")
     encodes = is_model and not isinstance(drafter, SharesEncoder)
@@ -127,12 +130,14 @@ def _source(drafter: Drafter, target: AudioModel, engine: Engine, device: Device
 
 
 def _named(
-    name: str | PathLike[str], target: AudioModel, engine: Engine = "auto", device: Device = "cpu"
+    name: str | PathLike[str], target: AudioModel, engine: Engine, device: Device, room: Room
 ) -> LazySource:
     files = resolve(name)
-    if fits(files.name, files.hashed, free_bytes()):
+    if room.takes(files.name, needed_bytes(files, weight_bytes(device))):
         load = partial(load_drafter, name, target=target, engine=engine, device=device)
-        return LazySource(files.name, _identity(files, engine, device), load, encodes=True)
+        return LazySource(
+            files.name, _identity(files, engine, device), partial(if_room, files.name, load), encodes=True
+        )
     return LazySource(files.name, ABSENT, partial(Absent, files.name), encodes=False)
 
 

@@ -1,50 +1,40 @@
-"""Whether a drafter fits into memory beside its target: estimated before it is loaded."""
+"""Which drafters fit into memory beside their target, and what stands for those that do not."""
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from logging import getLogger
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from as2d.drafting.prefix import PrefixDrafter
-from as2d.errors import InputError
+from as2d.errors import InputError, NoMemoryError
 from as2d.records import Instruction
+
+T = TypeVar("T")
 
 _log = getLogger(__name__)
 
-_MEMINFO = Path("/proc/meminfo")
-_CGROUP = Path("/sys/fs/cgroup")
-_EXPANSION = 2
-"""Bytes in memory for each byte of weights on disk: 16-bit weights are computed with in 32 bits."""
 
+class Room:
+    """Free memory that drafters are given one after the other. They are loaded later, when they are needed."""
 
-def free_bytes(meminfo: Path = _MEMINFO, cgroup: Path = _CGROUP) -> int | None:
-    """Memory that a process may still take, within its control group; None where the system does not tell."""
-    return min(_told(meminfo, cgroup), default=None)
+    def __init__(self, free: int | None) -> None:
+        """Bytes; None where nobody knows: then there is room for all."""
+        self._free = free
 
-
-def _told(meminfo: Path, cgroup: Path) -> Iterable[int]:
-    with suppress(OSError, ValueError, StopIteration):
-        lines = meminfo.read_text(encoding="ascii").splitlines()
-        yield int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024
-    with suppress(OSError, ValueError):  # "max" is no number: the group has no limit
-        limit = int((cgroup / "memory.max").read_text(encoding="ascii"))
-        yield max(0, limit - int((cgroup / "memory.current").read_text(encoding="ascii")))
-
-
-def fits(name: str, weights: Iterable[Path], free: int | None) -> bool:
-    """Whether a drafter with these files of weights can be loaded; says so once where it cannot."""
-    needed = _EXPANSION * sum(file.stat().st_size for file in weights)
-    if free is None or needed <= free:
-        return True
-    _log.warning(
-        "the drafter %s needs about %d MB and %d MB are free: the target decodes alone; free memory, or choose a "
-        "smaller drafter or target",
-        name,
-        needed / 1e6,
-        free / 1e6,
-    )
-    return False
+    def takes(self, name: str, needed: int) -> bool:
+        """Whether there is still room for so many bytes, which are then given away; says so once where there is not."""
+        if self._free is None:
+            return True
+        if needed <= self._free:
+            self._free -= needed
+            return True
+        _log.warning(
+            "the drafter %s needs about %.0f MB of memory and %.0f MB are free: it does not draft; free memory, or "
+            "choose a smaller drafter or target",
+            name,
+            needed / 1e6,
+            self._free / 1e6,
+        )
+        return False
 
 
 ABSENT = "absent"
@@ -76,3 +66,12 @@ class Absent:
     def open(self, *_: object) -> PrefixDrafter:
         """Refused with InputError."""
         self.prepare()
+
+
+def if_room(name: str, load: Callable[[], T]) -> T | Absent:
+    """What is loaded, or what stands for it where by now there is no memory for it; says so once."""
+    try:
+        return load()
+    except NoMemoryError as error:
+        _log.warning("the drafter %s does not draft: %s", name, error)
+        return Absent(name)

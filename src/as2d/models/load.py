@@ -32,8 +32,8 @@ def load_target(
 ) -> AudioModel:
     """A target of whatever family. On torch a precision is refused.
 
-    Raises ModelNotFoundError, ModelDamagedError, CacheError, MissingExtraError, InputError, or UnsupportedError for a
-    device or engine that cannot be.
+    Raises ModelNotFoundError, ModelDamagedError, CacheError, MissingExtraError, NoMemoryError, InputError, or
+    UnsupportedError for a device or engine that cannot be.
     """
     files = resolve(name_or_folder)
     if precision not in _PRECISIONS:
@@ -89,7 +89,9 @@ def require_whisper_target(target: AudioModel) -> WhisperModel:
     """The target that the drafter self is made of. InputError where it is of another family or engine."""
     if isinstance(target, WhisperModel):
         return target
-    raise InputError(f"the drafter self is made of a Whisper target, and {target.name} is none; name another")
+    raise InputError(
+        f"the drafter self is made of a Whisper target on onnxruntime, and {target.name} is none; name another"
+    )
 
 
 def _on_torch(files: Files, engine: Engine, device: Device) -> bool:

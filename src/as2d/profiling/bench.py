@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from threading import Event
 from time import perf_counter
 from typing import Any
@@ -115,9 +116,9 @@ class Bench:
 
     def _call(self, point: Point, decoders: dict[int, Decoder]) -> Call:
         if point.doing == "encode":
-            return _timed(self._encoder(point.model, point.audio_s, point.cores))
+            return partial(spent_ms, self._encoder(point.model, point.audio_s, point.cores))
         if point.doing == "open":
-            return _timed(lambda: self.decoder(point.model, point.cores, point.audio_s, 0))
+            return partial(spent_ms, lambda: self.decoder(point.model, point.cores, point.audio_s, 0))
         if point.context not in decoders:
             decoders[point.context] = self.decoder(point.model, point.cores, point.audio_s, point.context)
         return self._forwarding(point, decoders[point.context])
@@ -127,7 +128,7 @@ class Bench:
 
         def call() -> float:
             decoder.use_threads(point.cores)
-            milliseconds = _timed(lambda: decoder.forward(tokens))()
+            milliseconds = spent_ms(lambda: decoder.forward(tokens))
             decoder.truncate(length)
             return milliseconds
 
@@ -174,13 +175,11 @@ class Bench:
         return draft
 
 
-def _timed(call: Callable[[], object]) -> Call:
-    def timed() -> float:
-        start = perf_counter()
-        call()
-        return (perf_counter() - start) * 1000
-
-    return timed
+def spent_ms(call: Callable[[], object]) -> float:
+    """Milliseconds that a call takes."""
+    start = perf_counter()
+    call()
+    return (perf_counter() - start) * 1000
 
 
 def _repeat(work: Callable[[Event], object], stop: Event) -> None:

@@ -9,7 +9,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from time import perf_counter
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,12 @@ from as2d.decoding.stop import StopRules
 from as2d.drafting.buffer import CandidateBuffer
 from as2d.drafting.publication import Publisher
 from as2d.models.contract import Decoder, Rows
+from as2d.profiling.bench import spent_ms
 from as2d.profiling.measure import timing
 from as2d.profiling.profile import Timing
 from as2d.records import Commit
 from as2d.runtime.cores import split_cores
 
-OVERHEADS: Final = ("publish", "round", "realign", "truncate")
 _SAMPLES = 15
 _WORDS = 100
 """Published, and rounds decoded: as many as a window of 30 s has."""
@@ -81,7 +80,7 @@ def _publish(tokens: Sequence[int]) -> float:
         for word in words:
             publisher.add(word, (0.5,) * _WORD)
 
-    return _spent(publish) / _WORDS
+    return spent_ms(publish) / _WORDS
 
 
 def _round(tokens: Sequence[int], vocabulary_size: int) -> float:
@@ -122,10 +121,4 @@ def _word_left_out(tokens: Sequence[int]) -> tuple[Cursor, list[int], tuple[int,
 
 def _each(call: Callable[[], object]) -> float:
     """Milliseconds of one of many calls: a single one is too short for the clock."""
-    return _spent(lambda: [call() for _ in range(_WORDS)]) / _WORDS
-
-
-def _spent(call: Callable[[], object]) -> float:
-    start = perf_counter()
-    call()
-    return (perf_counter() - start) * 1000
+    return spent_ms(lambda: [call() for _ in range(_WORDS)]) / _WORDS

@@ -21,13 +21,6 @@ class Hindsight:
     choices: tuple[Configuration, ...]
     fixed: tuple[tuple[Configuration, float], ...]
 
-    def share_of(self, deployed: Configuration) -> float:
-        """Deployed ÷ oracle. InputError for a configuration that was not simulated."""
-        for configuration, tps in self.fixed:
-            if configuration == deployed:
-                return tps / self.tps
-        raise InputError(f"{deployed.key} is not among the configurations of the oracle; simulate it too")
-
 
 def hindsight(scores: Scores, clock: Clock = DONE) -> Hindsight:
     """The oracle over all configurations; of equally fast ones the first. InputError without a window."""

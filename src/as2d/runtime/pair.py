@@ -79,11 +79,6 @@ class Pair:
         self.cores = split_cores(threads, drafter_threads)
         self._loads = (load_drafters,) if callable(load_drafters) else tuple(load_drafters or ())
 
-    @property
-    def has_drafter(self) -> bool:
-        """Whether there is a source, loaded or not."""
-        return bool(self._loads)
-
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """The sources, loaded at the first call."""

@@ -1,43 +1,29 @@
 """Recordings that go on while they are asked about."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from logging import getLogger
 from os import PathLike
-from threading import Condition, Event, Lock
+from threading import Lock
 from typing import Any, NamedTuple, Self, Unpack
 
 from numpy.typing import NDArray
 
-from as2d.audio import AudioInput, Window, open_audio
+from as2d.audio import AudioInput, open_audio
 from as2d.audio.blocks import Samples
 from as2d.audio.live import LiveInput, LiveWindows
-from as2d.errors import CancelledError, ClosedError, InputError
-from as2d.models.contract import AudioModel, prefix_of
+from as2d.errors import ClosedError, InputError
+from as2d.models.contract import prefix_of
 from as2d.records import SAMPLE_RATE, Instruction, Options, Result
-from as2d.runtime.pair import PreparedWindow
-from as2d.session.answer import make_result
+from as2d.session.background import Background
 from as2d.session.desk import Desk
+from as2d.session.live_answer import answer_about, nothing_said
 from as2d.session.options import OptionFields
-from as2d.session.preparing import Drafting, Preparer, Ready, Span, spans_of, storable
+from as2d.session.preparing import Preparer, Span, spans_of, storable
 from as2d.session.request import Request, wait_for
 from as2d.session.saved import Saved, read_saved, write_saved
 from as2d.session.seconds import in_seconds
 from as2d.session.timeline import Timeline
-from as2d.session.transcription import (
-    Plan,
-    check_options,
-    decode_windows,
-    make_plan,
-    method_of,
-    result_of,
-    timing_of,
-)
+from as2d.session.transcription import check_options
 from as2d.session.view import Asked, LiveView, view_of
-from as2d.session.worker import Worker
-
-_log = getLogger(__name__)
 
 
 class Limits(NamedTuple):
@@ -45,17 +31,6 @@ class Limits(NamedTuple):
 
     memory: int
     keep_s: float
-
-
-class _Interrupted(Event):
-    """Set while the background has to make way for a request, and for good once it has nothing more to do."""
-
-    def __init__(self, worker: Worker) -> None:
-        super().__init__()
-        self._worker = worker
-
-    def is_set(self) -> bool:
-        return super().is_set() or self._worker.requests_wait
 
 
 class LiveRecording:
@@ -77,12 +52,10 @@ class LiveRecording:
         self._warnings = list(saved.warnings)
         self._finished = saved.finished
         self._closed = False
-        self._interrupted = _Interrupted(desk.worker)
         self._feeding = Lock()
-        self._changed = Condition()
-        self._to_prepare: deque[tuple[Window, Drafting]] = deque()
-        with self._changed:
-            self._prepare_later(saved.complete)
+        self._changed = Lock()
+        self._background = Background(desk.worker, self._preparer, self._timeline)
+        self._background.add(saved.complete)
 
     @property
     def duration_s(self) -> float:
@@ -129,7 +102,7 @@ class LiveRecording:
             self._add(self._input.flush())
             with self._changed:
                 self._finished = True
-                self._prepare_later(self._timeline.finish())
+                self._background.add(self._timeline.finish())
 
     def submit(
         self,
@@ -159,7 +132,7 @@ class LiveRecording:
                 return self._desk.worker.enqueue(
                     request, lambda: self._answer(view, spans_of(windows), chosen, request), self
                 )
-        request.answer(lambda: _nothing_said(self._desk.selector.target, view, chosen, request))
+        request.answer(lambda: nothing_said(self._desk.selector.target, view, chosen, request))
         return request
 
     def request(
@@ -176,8 +149,7 @@ class LiveRecording:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until all complete windows are prepared, or could not be, for `timeout` seconds at most; whether so."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._to_prepare, timeout)
+        return self._background.wait(timeout)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Keep the audio, and what the target has encoded of it, in a folder that `Session.open_recording` opens.
@@ -186,18 +158,16 @@ class LiveRecording:
         holds back are not in it. Raises UnsupportedError for a model whose prepared audio cannot be saved, InputError
         for a folder that holds something else, SaveError where it cannot be written, and ClosedError.
         """
-        self._check_not_closed()
         write_saved(folder, self._saved(), self._desk.selector.target.identity)
 
     def close(self) -> None:
         """Cancel its requests and drop all that is kept. May be called again."""
         with self._changed:
             self._closed = True
-            self._interrupted.set()
-            self._to_prepare.clear()
-            self._changed.notify_all()
+            self._timeline.forget()
+        self._background.close()
         self._desk.worker.cancel(self)
-        self._preparer.forget(lambda _: True)
+        self._preparer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -208,6 +178,7 @@ class LiveRecording:
     def _saved(self) -> Saved:
         packed = self._preparer.packed()
         with self._changed:
+            self._check_not_closed()
             return Saved(
                 sample_rate=self._input.rate,
                 complete=self._timeline.complete,
@@ -234,87 +205,16 @@ class LiveRecording:
         for first in range(0, len(samples), SAMPLE_RATE):
             with self._changed:
                 self._check_open()
-                self._prepare_later(self._timeline.feed(samples[first : first + SAMPLE_RATE]))
-
-    def _prepare_later(self, windows: Iterable[Window]) -> None:
-        if not self._preparer.keeps:
-            return
-        idle = not self._to_prepare
-        speech = [window for window in windows if window.speech]
-        drafting = (Drafting.NOBODY, Drafting.SPEAKERS) if self._preparer.drafts else (Drafting.NOBODY,)
-        self._to_prepare.extend((window, who) for window in speech for who in drafting)
-        if idle and self._to_prepare:
-            self._desk.worker.in_background(self, self._prepare_next)
-
-    def _prepare_next(self) -> None:
-        """One window for the target or for the drafters, so that a request need not wait long."""
-        with self._changed:
-            if not self._to_prepare:
-                return
-            window, drafting = self._to_prepare[0]
-        try:
-            self._prepare(window, drafting)
-        except CancelledError:
-            self._desk.worker.in_background(self, self._prepare_next)
-            return
-        except Exception as error:  # a request that needs the window will raise it to who asks
-            _log.warning(
-                "a window of a live recording could not be prepared: %s: %s", type(error).__name__, error
-            )
-        with self._changed:
-            if self._to_prepare:
-                self._to_prepare.popleft()
-            if self._to_prepare:
-                self._desk.worker.in_background(self, self._prepare_next)
-            self._changed.notify_all()
-
-    def _prepare(self, window: Window, drafting: Drafting) -> None:
-        with self._changed:
-            remembered = self._timeline.remembered
-        self._preparer.forget(lambda span: span.end <= remembered)
-        fresh = drafting is Drafting.NOBODY
-        if window.end > remembered and (fresh or self._preparer.has(window)):
-            self._preparer.ready(window, self._instruction, drafting, self._interrupted)
+                self._background.add(self._timeline.feed(samples[first : first + SAMPLE_RATE]))
 
     def _answer(
         self, view: LiveView, spans: frozenset[Span], options: Options, request: Request[Result]
     ) -> Result:
         """On the worker. Windows that have become longer since an earlier request are forgotten."""
-        preparer = self._preparer
         with self._changed:
             remembered = spans | spans_of(self._timeline.complete)
-        preparer.forget(lambda span: span not in remembered)
-        instruction = check_options(self._desk.selector, options)
-        languages = preparer.languages(view.speech, instruction)
-        plan = make_plan(self._desk.selector, options, request, prepared=True, languages=languages)
-        ready: list[Ready] = []
-        decoded = decode_windows(plan, self._ready(view, plan, options, request, ready), request)
-        result = result_of(plan, decoded, request, view.samples, view.warnings)
-        return replace(result, view=view.report(ready))
-
-    def _ready(
-        self, view: LiveView, plan: Plan, options: Options, request: Request[Result], ready: list[Ready]
-    ) -> Iterator[PreparedWindow]:
-        """The windows of the view, each prepared when its turn comes, and added to `ready`."""
-        speakers = Drafting.ANYBODY if options.any_language else Drafting.SPEAKERS
-        drafting = speakers if plan.decoding.drafts else Drafting.NOBODY
-        for window in view.speech:
-            ready.append(self._preparer.ready(window, plan.instruction, drafting, request.cancelled))
-            yield ready[-1].window
-
-
-def _nothing_said(target: AudioModel, view: LiveView, options: Options, request: Request[Result]) -> Result:
-    """The answer for a view without speech, for which no model is asked."""
-    result = make_result(
-        target,
-        (),
-        method=method_of(options),
-        exact=True,
-        samples=view.samples,
-        wall_ms=request.since_ms(),
-        warnings=view.warnings,
-    )
-    return replace(result, timing=timing_of(request), view=view.report())
+        self._preparer.forget(lambda span: span not in remembered)
+        return answer_about(self._desk.selector, self._preparer, view, options, request)
 
 
 def new_recording(desk: Desk, instruction: Instruction, limits: Limits, sample_rate: int) -> LiveRecording:

@@ -16,6 +16,7 @@ from as2d.runtime.pair import SpeechWindow
 from as2d.session.desk import Desk
 from as2d.session.options import OptionFields
 from as2d.session.request import Request, wait_for
+from as2d.session.seconds import in_seconds
 from as2d.session.transcription import Plan, check_options, decode_windows, make_plan, result_of
 
 Float32 = NDArray[np.float32]
@@ -63,7 +64,7 @@ class LiveText:
         Selects who drafts, as a request would, which may take a while the first time on a machine. Raises InputError
         and what a request of these options raises.
         """
-        self._windows = ClosingWindows(round(max_window_s * SAMPLE_RATE))
+        self._windows = ClosingWindows(_in_samples(max_window_s))
         self._selector, self._worker = desk
         chosen = Options(**options)
         check_options(self._selector, chosen)
@@ -140,6 +141,13 @@ class LiveText:
 
         plan: Plan = wait_for(self._worker.enqueue(request, work, self))
         return plan
+
+
+def _in_samples(max_window_s: object) -> int:
+    seconds = in_seconds(max_window_s)
+    if seconds is None:
+        raise InputError(f"`max_window_s` is {max_window_s!r}; give seconds, 5 to 30")
+    return round(seconds * SAMPLE_RATE)
 
 
 def _remembering(plan: Plan) -> Plan:

@@ -188,6 +188,11 @@ class Arrivals:
         return Block(block, last=self._end is not None and self._taken == self._arrived)
 
     @property
+    def given(self) -> int:
+        """Samples that the source has given so far."""
+        return self._given
+
+    @property
     def waiting(self) -> int:
         """Samples that have arrived and are not taken."""
         self._look()

@@ -145,6 +145,11 @@ class Preparer:
             self._packed.pop(key, None)
             self._store.discard(key)
 
+    def close(self) -> None:
+        """Drop all, and keep nothing of what is still being prepared."""
+        self._packed.clear()
+        self._store.close()
+
     def packed(self) -> dict[Span, Packed]:
         """What the target has encoded after the usual words, as far as it is here. UnsupportedError where it cannot."""
         target = storable(self._pair.target)

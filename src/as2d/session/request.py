@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from as2d.errors import As2dError, CancelledError, DeadlineError, InputError
 from as2d.records import Event
+from as2d.session.failure import without_frames
 from as2d.session.seconds import in_seconds
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ class Request(Generic[T]):
         return self._value
 
     def events(self) -> Iterator[Event]:
-        """The commits as they come, once; then what `result` raises, if anything. Leaving early cancels."""
+        """The commits as they come, each once; then what `result` raises, if anything. Leaving early cancels."""
         try:
             while (event := self._next_event()) is not None:
                 yield event
@@ -85,9 +86,12 @@ class Request(Generic[T]):
 
     def _next_event(self) -> Event | None:
         try:
-            return self._events.get(timeout=self.cancelled.left())
+            event = self._events.get(timeout=self.cancelled.left())
         except Empty:
             return None
+        if event is None:
+            self._events.put(None)  # for who watches once more, or in another thread
+        return event
 
     def tell(self, event: Event) -> None:
         """Give an event to whoever watches."""
@@ -101,10 +105,10 @@ class Request(Generic[T]):
             return
         try:
             value = work()
-        except CancelledError as error:
-            self.fail(self._unwanted() if self.cancelled.overdue else error)
+        except CancelledError:
+            self.fail(self._unwanted())
         except BaseException as error:  # the worker serves the next request whatever happened to this one
-            self.fail(error)
+            self.fail(without_frames(error))
         else:
             self.succeed(value)
 

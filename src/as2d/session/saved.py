@@ -7,12 +7,13 @@ the windows are. A save is written beside the folder and then takes its place, s
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from hashlib import file_digest
+from inspect import get_annotations
 from itertools import pairwise
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, NamedTuple, get_origin
+from typing import Any, NamedTuple, TypeVar, get_origin
 from uuid import uuid4
 
 import numpy as np
@@ -33,6 +34,9 @@ TENSORS = "audio.safetensors"
 _NOT_SPEECH: NDArray[np.float32] = np.zeros(0, np.float32)
 
 Arrays = Mapping[str, NDArray[np.generic]]
+
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,20 +209,20 @@ def _read_manifest(place: Path, target: str) -> _Manifest:
             "load that one, or feed the audio to a new recording"
         )
     try:
-        windows = [_SavedWindow(*window) for window in values.pop("windows")]
+        windows = [_typed(_SavedWindow(*window)) for window in values.pop("windows")]
         return _typed(_Manifest(**values, windows=windows))
     except (KeyError, TypeError) as error:
         raise _damaged(place, f"{MANIFEST} is malformed: {error}") from error
 
 
-def _typed(manifest: _Manifest) -> _Manifest:
+def _typed(entry: E) -> E:
     """TypeError for values of other types."""
-    for entry in fields(manifest):
-        value: Any = getattr(manifest, entry.name)
-        kind: Any = entry.type
+    kinds: dict[str, Any] = get_annotations(type(entry))
+    for name, kind in kinds.items():
+        value = getattr(entry, name)
         if not isinstance(value, list if get_origin(kind) is list else kind):
-            raise TypeError(f"{entry.name} is {value!r}")
-    return manifest
+            raise TypeError(f"{name} is {value!r}")
+    return entry
 
 
 def _read_tensors(place: Path, sha256: str) -> dict[str, NDArray[Any]]:
@@ -230,11 +234,11 @@ def _read_tensors(place: Path, sha256: str) -> dict[str, NDArray[Any]]:
 def _saved(manifest: _Manifest, tensors: Arrays) -> Saved:
     """Raises LookupError, ValueError or TypeError for what does not fit together."""
     windows = tuple(_window(window, index, tensors) for index, window in enumerate(manifest.windows))
-    if any(before.end != after.start for before, after in pairwise(windows)):
-        raise InputError("the windows do not follow one another")
+    open_ = LiveWindows.unpack(_within(tensors, "open."))
+    _check_whole(manifest, open_)
     return Saved(
         sample_rate=manifest.sample_rate,
-        open=LiveWindows.unpack(_within(tensors, "open.")),
+        open=open_,
         complete=windows,
         samples=manifest.samples,
         packed={
@@ -248,6 +252,17 @@ def _saved(manifest: _Manifest, tensors: Arrays) -> Saved:
         warnings=tuple(manifest.warnings),
         finished=manifest.finished,
     )
+
+
+def _check_whole(manifest: _Manifest, open_: LiveWindows) -> None:
+    """InputError unless the windows, and what is open, follow one another up to the last sample."""
+    parts = [Span(window.start, window.end) for window in manifest.windows]
+    if not manifest.finished:
+        parts.append(Span(open_.start, open_.end))
+    if any(before.end != after.start for before, after in pairwise(parts)):
+        raise InputError("the windows do not follow one another")
+    if parts and parts[-1].end != manifest.samples:
+        raise InputError(f"it ends at sample {parts[-1].end}, not at {manifest.samples}")
 
 
 def _window(saved: _SavedWindow, index: int, tensors: Arrays) -> Window:

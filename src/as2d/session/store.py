@@ -19,6 +19,7 @@ class PreparedStore(Generic[K, V]):
         self._bound = bound
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._held = 0
+        self._closed = False
         self._lock = Lock()
 
     @property
@@ -38,6 +39,8 @@ class PreparedStore(Generic[K, V]):
         """Keep a value instead of the one before, and drop what then is too much: itself if it alone is."""
         size = array_bytes(value)
         with self._lock:
+            if self._closed:
+                return
             self._drop(key)
             self._values[key] = value, size
             self._held += size
@@ -57,6 +60,13 @@ class PreparedStore(Generic[K, V]):
         """Drop a value, if it is here."""
         with self._lock:
             self._drop(key)
+
+    def close(self) -> None:
+        """Drop all, and keep nothing from now on."""
+        with self._lock:
+            self._closed = True
+            self._values.clear()
+            self._held = 0
 
     def _drop(self, key: K) -> None:
         _, size = self._values.pop(key, (None, 0))

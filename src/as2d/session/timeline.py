@@ -51,6 +51,12 @@ class Timeline:
         """What is not complete, as it is now whatever comes later."""
         return self._open.fork()
 
+    def forget(self) -> None:
+        """Forget all audio, though not how much there was."""
+        self._complete.clear()
+        self._open, self._rest = LiveWindows(), None
+        self.remembered = self.samples
+
     def _completed(self, windows: list[Window]) -> list[Window]:
         self._complete.extend(windows)
         while self._complete and self._complete[0].end <= self.samples - self._keep:

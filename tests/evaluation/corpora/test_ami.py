@@ -93,6 +93,7 @@ def test_a_meeting_that_is_not_annotated(corpus: Path, sound: Write) -> None:
     ("file", "content", "says"),
     [
         ("words/ES2004a.A.words.xml", "<root>", "words.xml cannot be read"),
+        ("words/ES2004a.A.words.xml", '<?xml version="1.0" encoding="no-such"?><root/>', "unknown encoding"),
         ("segments/ES2004a.A.segments.xml", ROOT.format("<segment/>"), "a segment without times"),
     ],
 )
@@ -100,6 +101,13 @@ def test_damaged_annotations(corpus: Path, lines: Write, file: str, content: str
     lines(corpus / "manual" / file, content)
     with pytest.raises(InputError, match=says):
         read_corpus(corpus)
+
+
+def test_words_that_nothing_can_refer_to_are_left(corpus: Path) -> None:
+    path = corpus / "manual" / "words" / "ES2004a.B.words.xml"
+    path.write_text(path.read_text().replace("</nite:root>", "<w>lost</w></nite:root>"))
+    assert "<w>lost" in path.read_text()
+    assert clips(corpus)["ES2004a/B-0002"].reference == "Yes"
 
 
 def test_without_cutting_the_segments_are_not_used(corpus: Path) -> None:

@@ -50,7 +50,10 @@ def test_every_doubt_counts(write_manifest: WriteManifest, doubt: str) -> None:
         ({"id": "b", "language": 3}, "'language' that is no text"),
         ({"id": "b", "reference": ["x"]}, "'reference' that is no text"),
         ({"id": "b", "duration_s": "long"}, "'duration_s' that is no number"),
+        ({"id": "b", "duration_s": -1}, "'duration_s' that is no number"),
+        ({"id": "b", "duration_s": float("nan")}, "'duration_s' that is no number"),
         ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
         ("[1]", "is no JSON object"),
     ],
 )

@@ -27,6 +27,12 @@ def test_missing_files_and_equal_ones_are_left_out(write_manifest: WriteManifest
     assert "gone.wav cannot be read (No such file or directory)" in reason
 
 
+def test_a_name_that_no_file_can_have_is_skipped(write_manifest: WriteManifest) -> None:
+    found = read_corpus(write_manifest({"id": "a", "sound": b"x"}, {"id": "b", "path": "\0.wav"}))
+    assert [clip.name for clip in found.clips] == ["a"]
+    assert "no file has such a name" in found.skipped[0].reason
+
+
 def test_the_digest_tells_names_languages_and_contents_apart(write_manifest: WriteManifest) -> None:
     digests = [
         read_corpus(write_manifest(entry)).digest

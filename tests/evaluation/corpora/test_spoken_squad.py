@@ -59,7 +59,23 @@ def test_no_recordings_at_all(tmp_path: Path, corpus: Path) -> None:
         read_corpus(corpus)
 
 
-def test_another_json_file(corpus: Path) -> None:
-    (corpus / "spoken_test-v1.1.json").write_text('{"data": [{"title": "t"}]}')
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"title": "t"},
+        {"paragraphs": [{"qas": [{**entry("q", "x"), "question": ["q"]}]}]},
+        {"paragraphs": [{"qas": [{**entry("q", "x"), "id": 5}]}]},
+        {"paragraphs": [{"qas": [{**entry("q"), "answers": [{"text": 5}]}]}]},
+    ],
+)
+def test_another_json_file(corpus: Path, content: Any) -> None:
+    (corpus / "spoken_test-v1.1.json").write_text(json.dumps({"data": [content]}))
     with pytest.raises(InputError, match=r"is not as SQuAD writes it"):
         read_corpus(corpus)
+
+
+def test_a_damaged_json_file(corpus: Path) -> None:
+    for content in ("{", "[" * 100_000):
+        (corpus / "spoken_test-v1.1.json").write_text(content)
+        with pytest.raises(InputError, match=r"cannot be read .*download the file again"):
+            read_corpus(corpus)

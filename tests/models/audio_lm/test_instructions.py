@@ -46,6 +46,8 @@ def test_names_become_codes() -> None:
     ("instruction", "error", "message"),
     [
         (Instruction(language="fr"), UnsupportedError, "no language 'fr'; it has en, zh"),
+        (Instruction(language=""), UnsupportedError, "no language ''"),
+        (Instruction("translate", to=""), UnsupportedError, "no language ''"),
         (Instruction("translate", to="en"), UnsupportedError, "no language 'en'; it has de, zh"),
         (Instruction(context="names"), UnsupportedError, "takes no context"),
         (Instruction("ask"), InputError, "no question"),

@@ -2,17 +2,20 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers.utils.peft_utils import find_adapter_config_file
 
 from as2d.errors import InputError, ModelDamagedError, ModelNotFoundError, UnsupportedError
-from as2d.models.audio_lm import AUDIO_LM_FAMILIES, load_audio_lm
+from as2d.models import memory
+from as2d.models.audio_lm import AUDIO_LM_FAMILIES, build, load_audio_lm
 from as2d.models.contract import AudioModel
 from as2d.models.store import FAMILIES, resolve
 from as2d.records import Instruction
@@ -117,6 +120,48 @@ def test_an_adapter_needs_peft(folder: Path) -> None:
         load_audio_lm(folder)
 
 
+class _WithAdapter(torch.nn.Module):
+    """As transformers has it: who loads a model with its adapter is told only what the adapter lacks."""
+
+    lost: ClassVar[Mapping[str, set[str]]]
+
+    @classmethod
+    def from_pretrained(
+        cls, folder: Path, *, adapter_kwargs: Mapping[str, str], **_: object
+    ) -> tuple["_WithAdapter", Mapping[str, set[str]]]:
+        found = find_adapter_config_file(str(folder), **adapter_kwargs)
+        return cls(), {"missing_keys": cls.lost["adapter" if found else "base"]}
+
+    def load_adapter(self, folder: str, **_: object) -> Any:
+        return SimpleNamespace(missing_keys=self.lost["adapter"])
+
+
+@pytest.mark.parametrize("lossy", ["adapter", "base"])
+def test_missing_weights_of_a_model_with_an_adapter_are_not_made_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, lossy: str
+) -> None:
+    """With stand-ins for the model and thus for peft, which has no release that this transformers takes."""
+    with_adapter(folder)
+    monkeypatch.setattr(_WithAdapter, "lost", {"adapter": set(), "base": set()}, raising=False)
+    files: Any = resolve(folder)
+    assert build._load(files, _WithAdapter, torch.float32)
+    monkeypatch.setitem(_WithAdapter.lost, lossy, {f"a weight of the {lossy}"})
+    with pytest.raises(ModelDamagedError, match=f"lacks the weights a weight of the {lossy}"):
+        build._load(files, _WithAdapter, torch.float32)
+
+
+@pytest.mark.skipif(find_spec("peft") is not None, reason="peft is installed")
+@pytest.mark.parametrize("file", ["adapter_config.json", "adapter_model.safetensors"])
+def test_an_adapter_that_the_configuration_does_not_name_is_not_left_out(folder: Path, file: str) -> None:
+    with_adapter(folder)
+    edit(folder / "config.json", has_lora_adapter=False)
+    with pytest.raises(UnsupportedError, match="needs peft"):
+        load_audio_lm(folder)
+    (folder / file).unlink()
+    with pytest.raises(ModelNotFoundError, match=f"lacks {file}"):
+        load_audio_lm(folder)
+
+
 @pytest.mark.parametrize("lost", ["adapter_config.json", "adapter_model.safetensors"])
 def test_an_adapter_is_not_left_out(folder: Path, lost: str) -> None:
     with_adapter(folder)
@@ -132,15 +177,24 @@ def test_an_adapter_is_part_of_the_weights(folder: Path) -> None:
     assert resolve(folder).digest != before
 
 
-def test_missing_weights_are_not_made_up(folder: Path) -> None:
+def test_missing_weights_are_not_made_up(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     weights = load_file(folder / "model.safetensors")
     lost = next(name for name in weights if name.endswith("q_proj.weight"))
-    save_file(
-        {name: weight for name, weight in weights.items() if name != lost},
-        folder / "model.safetensors",
-        {"format": "pt"},
-    )
-    with pytest.raises(ModelDamagedError, match="lacks the weights"):
+    weights["another"] = weights.pop(lost)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelDamagedError, match=f"lacks the weights {lost}"):
+        load_audio_lm(folder)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_model_of_which_little_is_there_takes_no_memory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers would make up the rest before it says what lacks."""
+    monkeypatch.setattr(build, "_load", lambda *_: pytest.fail("it was loaded"))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    edit(folder / "config.json", text_config={**config["text_config"], "vocab_size": 10**9})
+    with pytest.raises(ModelDamagedError, match=r"holds 196,544 of the 64,\d\d\d,\d\d\d,\d\d\d weights"):
         load_audio_lm(folder)
 
 
@@ -148,6 +202,64 @@ def test_missing_weights_are_not_made_up(folder: Path) -> None:
 def test_a_folder_that_is_not_whole(folder: Path, lost: str) -> None:
     (folder / lost).unlink()
     with pytest.raises(ModelDamagedError, match="install the"):
+        load_audio_lm(folder)
+
+
+def test_a_model_that_does_not_fit_is_refused_before_it_is_loaded(
+    saved: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = sum(weight.numel() for weight in saved("qwen3_asr")[1].model.parameters())
+    monkeypatch.setattr(build, "_load", lambda *_: pytest.fail("it was loaded"))
+    dtype: Any
+    for dtype, size in (("float32", 4), ("bfloat16", 2)):
+        monkeypatch.setattr(memory, "free_bytes", lambda device, free=size * weights - 1: free)
+        with pytest.raises(InputError, match="name a smaller model"):
+            load_audio_lm(folder, dtype=dtype)
+
+
+def test_what_a_model_takes_is_what_its_weights_are_loaded_to(
+    saved: Any, loaded: Callable[..., AudioModel]
+) -> None:
+    """Nothing is stored that is not loaded, whatever the family."""
+    for family in FAMILIES:
+        folder, reference = saved(family)
+        weights = sum(weight.numel() for weight in reference.model.parameters())
+        assert memory.needed_bytes(resolve(folder)) == pytest.approx(4 * weights, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("family", "change", "says"),
+    [
+        ("whisper", {"feature_size": 128}, "hears 80 mel bins and its feature extractor makes 128"),
+        ("qwen2_audio", {"feature_size": 80}, "hears 128 mel bins and its feature extractor makes 80"),
+        ("voxtral", {"padding_side": "up"}, "transformers cannot load"),
+        ("qwen2_5_omni", {"sampling_rate": 8000}, "transformers cannot load"),
+    ],
+)
+def test_a_feature_extractor_of_another_model(
+    saved: Any, tmp_path: Path, family: str, change: dict[str, Any], says: str
+) -> None:
+    folder = Path(shutil.copytree(saved(family)[0], tmp_path / "model"))
+    edit(folder / "preprocessor_config.json", **change)
+    with pytest.raises(ModelDamagedError, match=says):
+        load_audio_lm(folder)
+
+
+def test_ends_that_are_no_tokens(folder: Path) -> None:
+    edit(folder / "generation_config.json", eos_token_id=[7, []])
+    with pytest.raises(ModelDamagedError, match="transformers cannot load"):
+        load_audio_lm(folder)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory")])
+def test_memory_that_turns_out_not_to_suffice(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(build, "_load", fail)
+    with pytest.raises(InputError, match="does not fit into memory; free memory"):
         load_audio_lm(folder)
 
 

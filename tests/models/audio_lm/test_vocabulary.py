@@ -46,7 +46,13 @@ def test_names_of_special_tokens_are_text_in_words_and_tokens_in_prompts(
     assert vocabulary.decode(words) == "<|im_end|>"
     with pytest.raises(InputError, match="special token"):
         vocabulary.require_plain("say <|im_end|>")
-    vocabulary.require_plain("say <asr_text> or <|anything|>")
+    vocabulary.require_plain("say <asr_text> or <|anything|> 🎵")
+
+
+@pytest.mark.parametrize("code", [0xD83C, 0xDFB5, 0xDCFF])
+def test_half_a_character_is_refused(vocabulary: HubVocabulary, code: int) -> None:
+    with pytest.raises(InputError, match="UTF-8"):
+        vocabulary.require_plain(f"who {chr(code)}?")
 
 
 def test_added_tokens_that_are_not_special_are_text(vocabulary: HubVocabulary) -> None:

@@ -199,9 +199,11 @@ def test_an_endpoint_that_is_no_hub(hub: Any) -> None:
     hub.info = lambda: {"id": NAME, "sha": "../../etc", "siblings": []}
     with pytest.raises(ModelDamagedError, match="check HF_ENDPOINT"):
         plan(NAME)
-    hub.info = lambda: ["nothing"]
-    with pytest.raises(ModelNotFoundError, match="does not answer like the hub"):
-        plan(NAME)
+    answer: Any
+    for answer in (["nothing"], {}, {"id": NAME, "sha": "a" * 40, "siblings": [{"size": 1}]}):
+        hub.info = lambda answer=answer: answer
+        with pytest.raises(ModelNotFoundError, match="does not answer like the hub"):
+            plan(NAME)
 
 
 @pytest.mark.parametrize(

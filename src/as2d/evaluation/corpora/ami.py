@@ -85,6 +85,7 @@ def _words(path: Path) -> Mapping[str, str | None]:
     return {
         element.attrib[_ID]: element.text if element.tag == "w" and "punc" not in element.attrib else None
         for element in _parsed(path)
+        if _ID in element.attrib
     }
 
 
@@ -102,7 +103,7 @@ def _text(segment: ET.Element, words: Mapping[str, str | None]) -> str:
 def _parsed(path: Path) -> ET.Element:
     try:
         return ET.parse(path).getroot()
-    except (OSError, ET.ParseError) as error:
+    except (OSError, ET.ParseError, LookupError, ValueError) as error:  # the latter two: of its encoding
         raise InputError(f"{path} cannot be read ({error}); download the annotations again") from error
 
 

@@ -1,6 +1,7 @@
 """A corpus of one's own: a folder with `manifest.jsonl`, a JSON object a line for each clip."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,7 +45,7 @@ def read_manifest(folder: Path) -> list[Clip]:
 def _parse(line: str, folder: Path, place: str) -> Clip:
     try:
         fields = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place} is not JSON ({error}); correct or remove the line") from error
     if not isinstance(fields, dict):
         raise InputError(f"{place} is no JSON object; each line describes one clip")
@@ -52,7 +53,7 @@ def _parse(line: str, folder: Path, place: str) -> Clip:
         if not isinstance(fields.get(field), str) or not fields[field]:
             raise InputError(f"{place} needs the text {field!r}; each clip has {', '.join(_NEEDED)}")
     duration = fields.get("duration_s") or 0.0
-    if not isinstance(duration, int | float):
+    if not (isinstance(duration, int | float) and 0 <= duration < math.inf):
         raise InputError(f"{place} has a 'duration_s' that is no number; correct it or leave it out")
     return Clip(
         name=fields["id"],

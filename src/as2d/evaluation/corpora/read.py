@@ -1,5 +1,6 @@
 """A corpus from its folder: its own manifest, or an official layout."""
 
+import errno
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -81,6 +82,8 @@ def _content(clip: Clip, content_of: Callable[[Path], str]) -> Content:
         return json.dumps([(content_of(piece.path), piece.start_s, piece.end_s) for piece in clip.pieces])
     except OSError as error:
         return error
+    except ValueError:  # a name with a NUL in it
+        return OSError(errno.EINVAL, "no file has such a name")
 
 
 def _digest_of_file(path: Path) -> str:

@@ -73,14 +73,20 @@ def _entries(topics: list[Any]) -> Iterator[tuple[int, int, Any]]:
 def _question(path: Path, entry: Any, recordings: tuple[Path, ...], first: str) -> Clip:
     """Without recordings the clip names the first that is missing."""
     return Clip(
-        name=f"{path.stem.split('-')[0].removeprefix('spoken_')}/{entry['id']}",
+        name=f"{path.stem.split('-')[0].removeprefix('spoken_')}/{_text(entry['id'])}",
         path=recordings[0] if recordings else path.parent / first,
         kind="question",
         language="en",
         reference="",
         duration_s=0.0,
         doubtful=False,
-        question=entry["question"],
-        answers=tuple(dict.fromkeys(answer["text"] for answer in entry["answers"])),
+        question=_text(entry["question"]),
+        answers=tuple(dict.fromkeys(_text(answer["text"]) for answer in entry["answers"])),
         pieces=tuple(map(Piece, recordings)),
     )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value

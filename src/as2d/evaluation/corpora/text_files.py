@@ -41,7 +41,7 @@ def read_json(path: Path) -> Any:
     """What a JSON file holds. InputError where it cannot be read or is damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(path, error) from error
 
 

@@ -1,4 +1,4 @@
-"""Pictures, saved as PNG and SVG. The same figures give the same files, byte for byte."""
+"""Pictures, saved as files. The same figures give the same files, byte for byte."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +7,30 @@ from typing import Any
 from as2d.errors import InputError
 from as2d.evaluation.plots.style import STYLE
 from as2d.extras import import_optional
+
+_PIXELS_AN_INCH = 100
+"""Of a page."""
+
+
+def require_drawing() -> None:
+    """MissingExtraError without matplotlib."""
+    import_optional("matplotlib", "bench")
+
+
+def draw_page(draw: Callable[[Any], None], path: Path, inches: tuple[float, float], *, option: str) -> None:
+    """Draw into a figure of that width and height, and write it as PNG, with 100 pixels an inch.
+
+    MissingExtraError without matplotlib; InputError, which names the option, where it cannot be written.
+    """
+    matplotlib = import_optional("matplotlib", "bench")
+    with matplotlib.rc_context({**STYLE, "font.size": 9}):
+        figure = empty_figure()
+        figure.set_size_inches(inches)
+        draw(figure)
+        try:
+            figure.savefig(path, format="png", dpi=_PIXELS_AN_INCH, metadata={"Software": None})
+        except OSError as error:
+            raise InputError(f"cannot write {path} ({error.strerror}); name another {option}") from error
 
 
 def draw_picture(draw: Callable[[Any], None], path: Path) -> tuple[Path, ...]:

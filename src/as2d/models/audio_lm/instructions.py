@@ -22,8 +22,8 @@ def checked(instruction: Instruction, known: Capabilities, model: str) -> Instru
     spoken, to = instruction.language, instruction.to
     return replace(
         instruction,
-        language=require_language(spoken, known.languages, model) if spoken else None,
-        to=require_language(to, known.translates_to, model) if to else None,
+        language=require_language(spoken, known.languages, model) if spoken is not None else None,
+        to=require_language(to, known.translates_to, model) if to is not None else None,
     )
 
 

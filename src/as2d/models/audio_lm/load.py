@@ -35,7 +35,7 @@ def load_audio_lm(
 
     `dtype` is float32 on the CPU and bfloat16 on CUDA where it is not given; only float32 rows are expected to be
     exact (`as2d.runtime.exactness` probes it). Raises ModelNotFoundError, ModelDamagedError, MissingExtraError,
-    InputError, or UnsupportedError for another family and for a device that is not there.
+    InputError where memory does not suffice, or UnsupportedError for another family and for a device that is not there.
     """
     _require(device, get_args(Device), "device")
     _require(dtype or "float32", get_args(DType), "dtype")

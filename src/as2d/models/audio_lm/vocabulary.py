@@ -38,7 +38,11 @@ class HubVocabulary(ByteLevel):
         return tuple(self._whole.encode(text, add_special_tokens=False).ids)
 
     def require_plain(self, text: str) -> None:
-        """InputError for words of the user that would be taken for a special token."""
+        """InputError for words of the user that would be taken for a special token, and for what is no text."""
+        if any(
+            "\ud800" <= character <= "\udfff" for character in text
+        ):  # bytes of another encoding, or half a pair
+            raise InputError("the text holds what is no character; give it in UTF-8")
         if named := [name for name, token in self.added.items() if token in self.special and name in text]:
             raise InputError(
                 f"the text names {named[0]}, which is a special token of the model; leave it out"

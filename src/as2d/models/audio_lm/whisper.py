@@ -130,7 +130,8 @@ class WhisperOnTorch:
     def check(self, instruction: Instruction) -> Instruction:
         """The instruction with Whisper's language code. UnsupportedError for a language or task that it lacks."""
         refuse_what_whisper_lacks(instruction)
-        language = normalise_language(instruction.language) if instruction.language else None
+        spoken = instruction.language
+        language = None if spoken is None else normalise_language(spoken)
         checked = replace(instruction, language=language)
         self._prompt(replace(checked, language=language or self.capabilities.languages[0]))
         return checked

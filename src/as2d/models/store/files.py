@@ -21,6 +21,11 @@ class ModelFiles:
     digest: str
 
     @property
+    def weights(self) -> tuple[Path, ...]:
+        """The files that weights are in."""
+        return self.model_bin
+
+    @property
     def hashed(self) -> tuple[Path, ...]:
         """The files that `digest` is of."""
         return self.model_bin
@@ -51,6 +56,11 @@ class HubFiles:
         return self.folder / "tokenizer.json"
 
     @property
+    def weights(self) -> tuple[Path, ...]:
+        """The files that weights are in, an adapter's among them."""
+        return _hub_weights(self.folder)
+
+    @property
     def hashed(self) -> tuple[Path, ...]:
         """The files that `digest` is of."""
         return hub_hashed(self.folder)
@@ -61,8 +71,12 @@ Files = ModelFiles | HubFiles
 
 def hub_hashed(folder: Path) -> tuple[Path, ...]:
     """What the digest of a folder of hub layout is of."""
+    return (folder / "config.json", *_hub_weights(folder))
+
+
+def _hub_weights(folder: Path) -> tuple[Path, ...]:
     adapter = folder / ADAPTER
-    return (folder / "config.json", *weight_files(folder), *((adapter,) if adapter.is_file() else ()))
+    return (*weight_files(folder), *((adapter,) if adapter.is_file() else ()))
 
 
 def verify(files: Files) -> None:

@@ -94,7 +94,7 @@ def _explained(name: str) -> Iterator[None]:
             f"the hub at {_endpoint()} cannot be reached or broke off ({error}); check the network and run the command "
             "again: what was downloaded is kept"
         ) from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ModelNotFoundError(
             f"{_endpoint()} does not answer like the hub when asked for {name} ({error}); check the name and "
             "HF_ENDPOINT"

@@ -13,6 +13,7 @@ from as2d.engines import graph_builder
 from as2d.engines.graph_builder import Precision
 from as2d.engines.onnxruntime import Graph
 from as2d.models.cache import cache_key, cached
+from as2d.models.memory import require_memory
 from as2d.models.store import Files, read_json, resolve, verify
 from as2d.models.whisper import embedding, graph, low_rank
 from as2d.models.whisper.checkpoint import WhisperConfig
@@ -65,10 +66,11 @@ def assemble(name_or_folder: str | PathLike[str], plan: DecoderPlan) -> WhisperP
     """The parts of a Whisper model with a decoder to plan.
 
     Graphs are built at the first call and kept in the cache folder. Raises ModelNotFoundError, ModelDamagedError,
-    CacheError, or UnsupportedError when the model is no Whisper.
+    CacheError, NoMemoryError, or UnsupportedError when the model is no Whisper.
     """
     files = resolve(name_or_folder)
     require_whisper(files)
+    require_memory(files)
     folder = cached(
         cache_key("whisper-common", files.digest, _recipe()), lambda new: _build_common(files, new)
     )

@@ -104,7 +104,8 @@ class WhisperModel:
     def check(self, instruction: Instruction) -> Instruction:
         """The instruction with Whisper's language code. UnsupportedError for a language or task that it lacks."""
         refuse_what_whisper_lacks(instruction)
-        language = normalise_language(instruction.language) if instruction.language else None
+        spoken = instruction.language
+        language = None if spoken is None else normalise_language(spoken)
         checked = replace(instruction, language=language)
         self._prompt(replace(checked, language=language or self.capabilities.languages[0]))
         return checked
@@ -136,7 +137,7 @@ def _capabilities(config: WhisperConfig, vocabulary: WhisperVocabulary) -> Capab
 def load_whisper(name_or_folder: str | PathLike[str], precision: TargetPrecision = "int8") -> WhisperModel:
     """A Whisper target. The encoder computes in float32, the decoder's weights have the given precision.
 
-    Graphs are built at the first load and kept in the cache folder. Raises ModelNotFoundError, ModelDamagedError or
-    CacheError.
+    Graphs are built at the first load and kept in the cache folder. Raises ModelNotFoundError, ModelDamagedError,
+    CacheError or NoMemoryError.
     """
     return WhisperModel(assemble(name_or_folder, DecoderPlan(precision)))

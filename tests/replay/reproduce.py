@@ -32,7 +32,7 @@ def reproduce(run: NativeRun, answering: Answering) -> list[Round]:
     answer = tuple(token for commit in run.commits for token in commit.tokens)
     verified: list[tuple[int, ...]] = []
 
-    def verify(tokens: Sequence[int], context: int, cores: int) -> None:  # noqa: ARG001 (what it took is recorded)
+    def verify(tokens: Sequence[int], context: int, cores: int) -> None:
         verified.append(tuple(tokens))
 
     target = KnownTarget(answer, answering.rules.limit, verify)

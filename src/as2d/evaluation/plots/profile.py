@@ -1,33 +1,29 @@
 """A profile as a picture: what verifying costs and saves, and how much the two sides disturb each other."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from as2d.errors import InputError
-from as2d.evaluation.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, VERMILLION
-from as2d.extras import import_optional
+from as2d.evaluation.plots.picture import draw_page
+from as2d.evaluation.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from as2d.profiling.profile import Profile
 from as2d.profiling.summary import Side, contentions, context_of, savings, target_sides, verifying
 
 _ALONE = ((BLACK, "-"), (GREY, "-"))
 _BESIDE = ((BLUE, "--"), (VERMILLION, "--"), (GREEN, "--"), (PURPLE, "--"), (ORANGE, "--"), (SKY, "--"))
-_PIXELS_AN_INCH = 100
 
 
-def draw(profile: Profile, path: Path) -> None:
+def draw_profile(profile: Profile, path: Path) -> None:
     """Write the PNG, 900 pixels wide. MissingExtraError without matplotlib; InputError where it cannot be written."""
-    matplotlib = import_optional("matplotlib", "bench")
-    with matplotlib.rc_context({**STYLE, "font.size": 9}):
-        figure = import_optional("matplotlib.figure", "bench").Figure(figsize=(9, 7.2), layout="constrained")
-        panels = figure.subplots(2, 2)
-        _draw_verifying(panels[0][0], panels[0][1], profile)
-        _draw_target_contention(panels[1][0], profile)
-        _draw_drafter_contention(panels[1][1], profile)
-        _finish(figure, panels[0][0], profile)
-        try:
-            figure.savefig(path, format="png", dpi=_PIXELS_AN_INCH, metadata={"Software": None})
-        except OSError as error:
-            raise InputError(f"cannot write {path} ({error.strerror}); name another --png") from error
+    draw_page(partial(_draw, profile=profile), path, (9, 7.2), option="--png")
+
+
+def _draw(figure: Any, profile: Profile) -> None:
+    panels = figure.subplots(2, 2)
+    _draw_verifying(panels[0][0], panels[0][1], profile)
+    _draw_target_contention(panels[1][0], profile)
+    _draw_drafter_contention(panels[1][1], profile)
+    _finish(figure, panels[0][0], profile)
 
 
 def _draw_verifying(times: Any, saved: Any, profile: Profile) -> None:

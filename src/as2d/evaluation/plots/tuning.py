@@ -1,44 +1,35 @@
 """Why a configuration was chosen, as a picture: tokens a second by budget, and the chosen point."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from as2d.configuration.explain import budget_curves
 from as2d.configuration.tune import Tuning, grounds
-from as2d.errors import InputError
-from as2d.evaluation.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, VERMILLION
-from as2d.extras import import_optional
+from as2d.configuration.tuned import Objective
+from as2d.evaluation.plots.picture import draw_page
+from as2d.evaluation.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
 
 _COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE)
-_PIXELS_AN_INCH = 100
 _CLOCKS = {"throughput": "prepared audio", "latency": "from samples to the answer"}
 
 
-def require_drawing() -> None:
-    """MissingExtraError without matplotlib."""
-    import_optional("matplotlib", "bench")
-
-
-def draw(tunings: Sequence[Tuning], path: Path) -> None:
+def draw_tunings(tunings: Sequence[Tuning], path: Path) -> None:
     """Write the PNG, 900 pixels wide: a row for each objective, a panel for each group of languages.
 
     MissingExtraError without matplotlib; InputError where it cannot be written.
     """
-    matplotlib = import_optional("matplotlib", "bench")
     rows = {one.objective: [each for each in tunings if each.objective == one.objective] for one in tunings}
+    draw_page(partial(_draw, rows=rows), path, (9, 1.0 + 2.9 * len(rows)), option="--out")
+
+
+def _draw(figure: Any, rows: Mapping[Objective, Sequence[Tuning]]) -> None:
     columns = max(map(len, rows.values()))
-    with matplotlib.rc_context({**STYLE, "font.size": 9}):
-        size = (9, 1.0 + 2.9 * len(rows))
-        figure = import_optional("matplotlib.figure", "bench").Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(len(rows), columns, squeeze=False, sharey="row")
-        for axes, row in zip(panels, rows.values(), strict=True):
-            _draw_row(axes, row)
-        _finish(figure)
-        try:
-            figure.savefig(path, format="png", dpi=_PIXELS_AN_INCH, metadata={"Software": None})
-        except OSError as error:
-            raise InputError(f"cannot write {path} ({error.strerror}); name another --out") from error
+    panels = figure.subplots(len(rows), columns, squeeze=False, sharey="row")
+    for axes, row in zip(panels, rows.values(), strict=True):
+        _draw_row(axes, row)
+    _finish(figure)
 
 
 def _draw_row(panels: Sequence[Any], tunings: Sequence[Tuning]) -> None:
