@@ -147,7 +147,7 @@ def test_where_an_answer_ends_is_told(toy: Toy) -> None:
 def test_drafters_by_name(toy: Toy, base: WhisperModel) -> None:
     plan = [TARGET_ONLY, *(Contender("as2d", 3, name) for name in ("self", "whisper-tiny.en+self"))]
     assert list(load_drafters(plan, base)) == ["self", "whisper-tiny.en"]
-    with pytest.raises(InputError, match="self is made of a Whisper target, and toy is none"):
+    with pytest.raises(InputError, match="self is made of a Whisper target on onnxruntime, and toy is none"):
         load_drafters(plan, toy("hello"))
     with pytest.raises(ModelNotFoundError, match="nobody"):
         load_drafters([Contender("as2d", 2, "nobody")], base)
