@@ -30,6 +30,10 @@ _HEADER = ("name", "family", "licence", "size", "installed", "from")
 _HUB = "hub"
 """What a model is from that `as2d models pull` fetches."""
 
+_Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name from `as2d models list`, or a model folder.")
+]
+
 
 @app.command("list")
 def list_models() -> None:
@@ -43,7 +47,7 @@ def list_models() -> None:
 
 @app.command("path")
 def path_of_model(
-    name: str = typer.Argument(help="A name from `as2d models list`, or a model folder."),
+    name: _Name,
 ) -> None:
     """Print the files of a model, one a line, once they are checked."""
     files = resolve(name)
@@ -56,7 +60,8 @@ def path_of_model(
 @app.command("pull")
 def pull_model(
     name: Annotated[
-        str, typer.Argument(help="A name from `as2d models list`, or any owner/name of the hub.")
+        str,
+        typer.Argument(metavar="NAME", help="A name from `as2d models list`, or any owner/name of the hub."),
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the download.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Forbid the network, and thus refuse.")] = False,
@@ -77,7 +82,7 @@ def pull_model(
 
 @app.command("calibrate")
 def calibrate_model(
-    name: Annotated[str, typer.Argument(help="A name from `as2d models list`, or a model folder.")],
+    name: _Name,
     corpus: CorpusFolder,
     out: Annotated[Path, typer.Option(help="The .npz file to write.")],
     limit: Annotated[int | None, typer.Option(min=1, help="Use that many clips, drawn by the seed.")] = None,
