@@ -47,7 +47,7 @@ def test_without_memory_for_a_drafter_the_target_answers_alone_and_one_notice_sa
     assert result.stats.proposed == 0
     notices = [message for message in caplog.messages if "MB are free" in message]
     assert len(notices) == 1
-    assert "whisper-tiny.en needs about 151 MB of memory and 1 MB are free" in notices[0]
+    assert "whisper-tiny.en needs about 113 MB of memory and 1 MB are free" in notices[0]
 
 
 def test_a_drafter_that_finds_less_memory_than_there_was_stays_away(

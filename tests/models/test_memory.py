@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from as2d.errors import InputError, ModelDamagedError
+from as2d.errors import ModelDamagedError, NoMemoryError
 from as2d.models import memory
-from as2d.models.load import load_drafter, load_target
-from as2d.models.memory import free_bytes, needed_bytes, require_memory, weight_bytes
+from as2d.models.load import load_drafter, load_target, weight_bytes
+from as2d.models.memory import FLOAT32, HALF, ON_ONNXRUNTIME, free_bytes, needed_bytes, require_memory
 from as2d.models.store import HubFiles, ModelFiles, resolve
 
 
@@ -74,13 +74,13 @@ def test_weights_take_what_they_are_computed_with_whatever_they_are_stored_as(
     save: Callable[..., HubFiles], kind: Any
 ) -> None:
     files = save({"a": np.zeros((3, 5), kind), "b": np.zeros(7, kind), "c": np.zeros((), kind)})
-    assert needed_bytes(files) == 23 * 4
-    assert needed_bytes(files, weight_bytes("cuda")) == 23 * 2
+    assert needed_bytes(files, weight_bytes(files, "auto", "cpu")) == 23 * 4
+    assert needed_bytes(files, weight_bytes(files, "auto", "cuda")) == 23 * 2
 
 
 def test_the_parts_that_speak_are_not_loaded(save: Callable[..., HubFiles]) -> None:
     parts = {"thinker.a": np.zeros(5), "talker.b": np.zeros(100), "token2wav.c": np.zeros(1000)}
-    assert needed_bytes(save(parts, "qwen2_5_omni")) == 5 * 4
+    assert needed_bytes(save(parts, "qwen2_5_omni"), FLOAT32) == 5 * 4
 
 
 def test_all_files_and_an_adapter_count(save: Callable[..., HubFiles], tmp_path: Path) -> None:
@@ -89,14 +89,15 @@ def test_all_files_and_an_adapter_count(save: Callable[..., HubFiles], tmp_path:
     index = {"weight_map": {"a": "model-1-of-2.safetensors", "b": "model-2-of-2.safetensors"}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
     files = save({"lora": np.zeros(11)}, file="adapter_model")
-    assert needed_bytes(files) == 23 * 4
+    assert needed_bytes(files, FLOAT32) == 23 * 4
 
 
-def test_ctranslate2_weights_are_computed_with_twice_their_bytes(tmp_path: Path) -> None:
+def test_ctranslate2_weights_are_stored_in_two_bytes(tmp_path: Path) -> None:
     parts = (tmp_path / "one", tmp_path / "two")
     for part in parts:
         part.write_bytes(bytes(100))
-    assert needed_bytes(ModelFiles("base", parts, tmp_path, tmp_path, "digest")) == 400
+    files = ModelFiles("base", parts, tmp_path, tmp_path, "digest")
+    assert [needed_bytes(files, weight) for weight in (FLOAT32, ON_ONNXRUNTIME)] == [400, 300]
 
 
 def test_files_that_are_not_whole_are_not_estimated(save: Callable[..., HubFiles], tmp_path: Path) -> None:
@@ -104,30 +105,34 @@ def test_files_that_are_not_whole_are_not_estimated(save: Callable[..., HubFiles
     with (tmp_path / "model.safetensors").open("r+b") as file:
         file.truncate(50)
     with pytest.raises(ModelDamagedError, match="cut short"):
-        needed_bytes(files)
+        needed_bytes(files, FLOAT32)
 
 
 def test_what_does_not_fit_is_refused(save: Callable[..., HubFiles], monkeypatch: pytest.MonkeyPatch) -> None:
     files = save({"a": np.zeros(1_000_000, np.float16)})
     for free in (4_000_000, None):
         monkeypatch.setattr(memory, "free_bytes", lambda device, free=free: free)
-        require_memory(files)
+        require_memory(files, FLOAT32)
     monkeypatch.setattr(memory, "free_bytes", lambda device: 3_000_000)
-    require_memory(files, 2)
+    require_memory(files, HALF)
     with pytest.raises(
-        InputError, match="small needs about 4 MB of memory and 3 MB are free; free memory, or"
+        NoMemoryError, match="small needs about 4 MB of memory and 3 MB are free; free memory, or"
     ):
-        require_memory(files)
+        require_memory(files, FLOAT32)
 
 
 def test_whisper_is_refused_before_a_graph_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     resolve("whisper-tiny.en")  # its digest is remembered in the cache that others use
     monkeypatch.setenv("AS2D_CACHE", str(tmp_path))
     monkeypatch.setattr(memory, "free_bytes", lambda device: 100_000_000)
-    load: Any
-    for load in (load_target, lambda name: load_drafter(name, None)):  # type: ignore[arg-type]
+    loads: dict[Callable[[str], Any], int] = {
+        load_target: 113,
+        lambda name: load_target(name, precision="fp32"): 151,
+        lambda name: load_drafter(name, None): 113,  # type: ignore[arg-type]
+    }
+    for load, needed in loads.items():
         with pytest.raises(
-            InputError, match=r"whisper-tiny.en needs about 151 MB of memory and 100 MB are free"
+            NoMemoryError, match=f"whisper-tiny.en needs about {needed} MB of memory and 100 MB are free"
         ):
             load("whisper-tiny.en")
     assert not list(tmp_path.glob("whisper*"))

@@ -11,8 +11,16 @@ from as2d.configuration.memory import ABSENT, Absent, Room, if_room
 from as2d.drafting.prefix import PrefixDrafter
 from as2d.errors import InputError
 from as2d.models.contract import AudioModel, SharesEncoder, Vocabulary
-from as2d.models.load import SELF, Device, Engine, load_drafter, require_whisper_target, usual_drafters
-from as2d.models.memory import free_bytes, needed_bytes, weight_bytes
+from as2d.models.load import (
+    SELF,
+    Device,
+    Engine,
+    load_drafter,
+    require_whisper_target,
+    usual_drafters,
+    weight_bytes,
+)
+from as2d.models.memory import free_bytes, needed_bytes
 from as2d.models.recognisers.contract import Recogniser
 from as2d.models.recognisers.load import load_recogniser, names_recogniser
 from as2d.models.store import Files, HubFiles, resolve
@@ -133,7 +141,7 @@ def _named(
     name: str | PathLike[str], target: AudioModel, engine: Engine, device: Device, room: Room
 ) -> LazySource:
     files = resolve(name)
-    if room.takes(files.name, needed_bytes(files, weight_bytes(device))):
+    if room.takes(files.name, needed_bytes(files, weight_bytes(files, engine, device))):
         load = partial(load_drafter, name, target=target, engine=engine, device=device)
         return LazySource(
             files.name, _identity(files, engine, device), partial(if_room, files.name, load), encodes=True

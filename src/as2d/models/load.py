@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from as2d.errors import InputError, UnsupportedError
 from as2d.models.contract import AudioModel
+from as2d.models.memory import FLOAT32, HALF, ON_ONNXRUNTIME
 from as2d.models.store import Files, HubFiles, installed, pulled, resolve
 from as2d.models.whisper.drafter import load_whisper_drafter, load_whisper_self_drafter
 from as2d.models.whisper.model import TargetPrecision, WhisperModel, load_whisper
@@ -83,6 +84,13 @@ def load_drafter(
     if _on_torch(files, engine, device):
         return _load_on_torch(name_or_folder, files, device)
     return load_whisper_drafter(name_or_folder)
+
+
+def weight_bytes(files: Files, engine: Engine, device: Device) -> int:
+    """What a weight of a model takes as it is usually loaded. Raises InputError or UnsupportedError as loading does."""
+    if not _on_torch(files, engine, device):
+        return ON_ONNXRUNTIME
+    return HALF if device == "cuda" else FLOAT32
 
 
 def require_whisper_target(target: AudioModel) -> WhisperModel:

@@ -9,9 +9,11 @@ from as2d.extras import import_optional
 from as2d.models.safetensors import read_header
 from as2d.models.store import Files, HubFiles, ModelFiles
 
-_FLOAT32 = 4
+FLOAT32, HALF = 4, 2
+ON_ONNXRUNTIME = 3
+"""Bytes that a weight of Whisper takes with an 8-bit decoder: large was measured at 3.0, smaller ones at more."""
 _CTRANSLATE2 = 2
-"""Bytes in memory for each byte of a model.bin, whose weights have 16 bits."""
+"""Bytes of a weight in a model.bin."""
 _NOT_LOADED = ("talker.", "token2wav.")
 """The parts of Qwen2.5-Omni that speak."""
 
@@ -20,15 +22,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 _FIELD = re.compile(r"^(\w+):?\s+(\d+)", re.MULTILINE)
 
 
-def weight_bytes(device: str) -> int:
-    """What a weight takes on a device, unless a model is told to compute otherwise.
-
-    Whisper on onnxruntime takes as much on the CPU: less for its 8-bit decoder, more for what goes with it.
-    """
-    return 2 if device == "cuda" else _FLOAT32
-
-
-def require_memory(files: Files, weight: int = _FLOAT32, device: str = "cpu") -> None:
+def require_memory(files: Files, weight: int, device: str = "cpu") -> None:
     """NoMemoryError where a model does not fit into free memory, with `weight` bytes for each weight."""
     needed, free = needed_bytes(files, weight), free_bytes(device)
     if free is not None and needed > free:
@@ -38,13 +32,13 @@ def require_memory(files: Files, weight: int = _FLOAT32, device: str = "cpu") ->
         )
 
 
-def needed_bytes(files: Files, weight: int = _FLOAT32) -> int:
+def needed_bytes(files: Files, weight: int) -> int:
     """What the weights that are loaded take, with `weight` bytes for each. Only headers are read.
 
     Raises ModelNotFoundError or ModelDamagedError for files that are not whole.
     """
     if isinstance(files, ModelFiles):
-        return _CTRANSLATE2 * sum(path.stat().st_size for path in files.weights)
+        return weight * sum(path.stat().st_size for path in files.weights) // _CTRANSLATE2
     return weight * stored_weights(files)
 
 

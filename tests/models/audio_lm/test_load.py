@@ -224,7 +224,7 @@ def test_what_a_model_takes_is_what_its_weights_are_loaded_to(
     for family in FAMILIES:
         folder, reference = saved(family)
         weights = sum(weight.numel() for weight in reference.model.parameters())
-        assert memory.needed_bytes(resolve(folder)) == pytest.approx(4 * weights, rel=0.01)
+        assert memory.needed_bytes(resolve(folder), memory.FLOAT32) == pytest.approx(4 * weights, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from as2d.engines import graph_builder
 from as2d.engines.graph_builder import Precision
 from as2d.engines.onnxruntime import Graph
 from as2d.models.cache import cache_key, cached
-from as2d.models.memory import require_memory
+from as2d.models.memory import FLOAT32, ON_ONNXRUNTIME, require_memory
 from as2d.models.store import Files, read_json, resolve, verify
 from as2d.models.whisper import embedding, graph, low_rank
 from as2d.models.whisper.checkpoint import WhisperConfig
@@ -70,7 +70,7 @@ def assemble(name_or_folder: str | PathLike[str], plan: DecoderPlan) -> WhisperP
     """
     files = resolve(name_or_folder)
     require_whisper(files)
-    require_memory(files)
+    require_memory(files, FLOAT32 if plan.precision == "fp32" else ON_ONNXRUNTIME)
     folder = cached(
         cache_key("whisper-common", files.digest, _recipe()), lambda new: _build_common(files, new)
     )
