@@ -28,7 +28,7 @@ def helpers(path: str) -> ModuleType:
     return sys.modules[name]
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _one_core() -> Iterator[None]:
     """Small models only get slower with more; a profile has fewer points then."""
     torch = pytest.importorskip("torch")

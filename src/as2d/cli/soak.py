@@ -13,6 +13,7 @@ from as2d.cli.options import Model, Precision, Quiet
 from as2d.cli.report import say, saying_what_is_logged
 from as2d.configuration.drafters import AUTO, drafters_for
 from as2d.evaluation.corpora import Selection, as_file
+from as2d.evaluation.process import keep_to_one_arena
 from as2d.evaluation.requests.material import load_material
 from as2d.evaluation.soak.report import as_dict, failures, markdown, progress
 from as2d.evaluation.soak.run import Soak, SoakOptions
@@ -50,6 +51,7 @@ def command(
     The report is on stdout, also when interrupted. Exit status 1: an answer had another token than target-only,
     something was raised that should not have been, or memory, threads or open files grew after warm-up.
     """
+    keep_to_one_arena()
     inform = informing(quiet=quiet)
     options = SoakOptions(minutes, clients, faults, seed)
     with saying_what_is_logged(quiet=quiet, verbose=False), ExitStack() as files:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _SELF = Path("/proc/self")
+_M_ARENA_MAX = -8
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,13 @@ class Holdings:
 def holdings() -> Holdings:
     """Read them."""
     return Holdings(memory_mb(), _native_threads(), _threads(), _files())
+
+
+def keep_to_one_arena() -> None:
+    """Have glibc use one arena from now on, for threads that there are not yet: `give_back_memory` cannot give back what
+    is free at the end of any but the first."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def give_back_memory() -> None:
