@@ -2,6 +2,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from platform import libc_ver
 
 import pytest
 
@@ -39,3 +40,40 @@ def test_open_files_and_threads_are_counted_by_name(tmp_path: Path) -> None:
     assert during.threads - before.threads == {"waiting": 1}
     assert during.native_threads == (before.native_threads or 0) + 1
     assert holdings().files == before.files
+
+
+_TOLD_AFTER_A_THREAD = """
+import ctypes, sys, threading
+from as2d.evaluation.process import give_back_memory, keep_to_one_arena, memory_mb
+if sys.argv[1] == "one":
+    keep_to_one_arena()
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+libc.mallopt(-3, 1 << 30)  # nothing has pages of its own
+libc.mallopt(-1, 1 << 30)  # nothing is given back by itself
+enough, done = threading.Event(), threading.Event()
+
+def take_and_free():
+    for place in [libc.malloc(1 << 16) for _ in range(480)]:
+        ctypes.memset(place, 1, 1 << 16)
+        libc.free(place)
+    done.set()
+    enough.wait()
+
+before = memory_mb()
+thread = threading.Thread(target=take_and_free)
+thread.start()
+done.wait()
+give_back_memory()
+print(memory_mb() - before)
+enough.set()
+"""
+
+
+@pytest.mark.skipif(libc_ver()[0] != "glibc", reason="no other allocator has arenas")
+def test_with_one_arena_all_that_is_free_is_given_back() -> None:
+    def kept(arenas: str) -> float:
+        command = [sys.executable, "-c", _TOLD_AFTER_A_THREAD, arenas]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    assert kept("one") < 5 < kept("many")

@@ -32,8 +32,10 @@ def holdings() -> Holdings:
 
 
 def keep_to_one_arena() -> None:
-    """Have glibc use one arena from now on, for threads that there are not yet: `give_back_memory` cannot give back what
-    is free at the end of any but the first."""
+    """Have glibc use one arena from now on, for threads that there are not yet.
+
+    `give_back_memory` cannot give back what is free at the end of any but the first.
+    """
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
