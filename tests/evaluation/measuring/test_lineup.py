@@ -1,9 +1,10 @@
 """The loaded contenders: who takes part, and what one decode tells."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ Toy = Callable[..., AudioModel]
 WINDOW = SpeechWindow(0, np.zeros(16_000, np.float32))
 TARGET_ONLY = reference(2)
 ENGLISH = Instruction(language="en")
+END = 256
 
 
 class Parrot:
@@ -92,10 +94,16 @@ def test_all_models_are_asked_what_the_window_was_prepared_for(toy: Toy) -> None
     assert told == {"target": [asked] * 2, "drafter": [asked], "parrot": [asked]}
 
 
+def slow_hello(prefix: Sequence[int]) -> int:
+    """Says hello, no sooner than a drafter's thread has run."""
+    sleep(0.05)
+    return b"hello"[len(prefix)] if len(prefix) < 5 else END
+
+
 def test_a_drafter_that_fails_is_told(toy: Toy) -> None:
     for failing in (toy("hello", on_prepare=broken), toy("hello", on_open=broken)):
         plan = [Contender("as2d", 2, "bad", 3), Contender("speculative", 2, "bad", 3)]
-        lineup = Lineup(toy("hello"), {"bad": failing}, (), plan, 2)
+        lineup = Lineup(toy(slow_hello), {"bad": failing}, (), plan, 2)
         window = lineup.prepare(WINDOW, ENGLISH)
         for entrant in lineup.entrants.values():
             assert entrant.takes_part(window)
